@@ -1,14 +1,14 @@
 """The error tree: everything Paratus raises on purpose.
 
-    ParatusError
-    ├── ConfigError            a file, option or setting cannot be used; names the place and the value
-    ├── BlueprintError         a blueprint does not match what it is asked to play
-    ├── IllegalAction          the rules forbid the action in this state
-    ├── ProtocolError          the conversation over the wire broke its own rules
-    │   ├── LocalProtocolError     we were about to break them
-    │   └── RemoteProtocolError    the peer broke them
-    ├── Disconnected           the peer closed the connection, or it broke
-    └── DeadlineExceeded       the peer, or we, took longer than agreed
+ParatusError
+├── ConfigError            a file, option or setting cannot be used; names the place and the value
+├── BlueprintError         a blueprint does not match what it is asked to play
+├── IllegalAction          the rules forbid the action in this state
+├── ProtocolError          the conversation over the wire broke its own rules
+│   ├── LocalProtocolError     we were about to break them
+│   └── RemoteProtocolError    the peer broke them
+├── Disconnected           the peer closed the connection, or it broke
+└── DeadlineExceeded       the peer, or we, took longer than agreed
 """
 
 

@@ -1,0 +1,1 @@
+"""The client and server: configuration, sessions with a dealer, clock, command line."""

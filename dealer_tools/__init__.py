@@ -1,0 +1,1 @@
+"""Dealer, match runner and scoring."""

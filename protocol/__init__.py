@@ -1,0 +1,79 @@
+"""The game as ACPC defines it: cards, rules, states and wire text. Bytes in, events out; no I/O but in `stream`."""
+
+from protocol.cards import Card, card_text, cards_text, parse_card, parse_cards
+from protocol.client import Client
+from protocol.dealer import Dealer
+from protocol.dealing import CardStream
+from protocol.errors import (
+    BlueprintError,
+    ConfigError,
+    DeadlineExceeded,
+    Disconnected,
+    IllegalAction,
+    LocalProtocolError,
+    ParatusError,
+    ProtocolError,
+    RemoteProtocolError,
+)
+from protocol.game import Game, Position, Seat, Street, load_game, parse_game
+from protocol.ranking import hand_rank
+from protocol.state import (
+    CALL,
+    FOLD,
+    Action,
+    Call,
+    Deal,
+    Fold,
+    Raise,
+    State,
+    apply,
+    check,
+    payoffs,
+    raise_bounds,
+    start,
+)
+from protocol.wire import MatchState, betting_text, match_state_text, parse_match_state
+
+__all__ = [
+    "CALL",
+    "FOLD",
+    "Action",
+    "BlueprintError",
+    "Call",
+    "Card",
+    "CardStream",
+    "Client",
+    "ConfigError",
+    "DeadlineExceeded",
+    "Deal",
+    "Dealer",
+    "Disconnected",
+    "Fold",
+    "Game",
+    "IllegalAction",
+    "LocalProtocolError",
+    "MatchState",
+    "ParatusError",
+    "Position",
+    "ProtocolError",
+    "Raise",
+    "RemoteProtocolError",
+    "Seat",
+    "State",
+    "Street",
+    "apply",
+    "betting_text",
+    "card_text",
+    "cards_text",
+    "check",
+    "hand_rank",
+    "load_game",
+    "match_state_text",
+    "parse_card",
+    "parse_cards",
+    "parse_game",
+    "parse_match_state",
+    "payoffs",
+    "raise_bounds",
+    "start",
+]

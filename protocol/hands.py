@@ -1,0 +1,229 @@
+"""The 1,326 hold'em hands in their fixed order, their 169 classes, and what is equal up to the names of the suits.
+
+    hand index   hi * (hi - 1) // 2 + lo for the cards hi > lo: the pairs of cards in order of hi, then lo. So 0 is
+                 2d2c, 1,325 is AsAh, and the hands of the first n cards are the first C(n, 2) indices.
+    hand class   13 * row + column for ranks 0-12: a suited hand has its high rank as row and its low rank as column, an
+                 offsuit hand the reverse, a pair its rank twice. So 0 is 22, 168 is AA, 167 is AKs and 155 is AKo.
+
+Every array, file and table of the project that has a hand or class axis uses these orders.
+
+Nothing in hold'em depends on which suit is which, so what one of the 24 permutations of the suits turns into another is
+the same to a strategy. A permutation is a tuple: suit s becomes permutation[s]. Of the boards (unordered sets of cards)
+that are equal up to a permutation, the canonical one is that whose four suits, each seen as a mask of 13 ranks, ascend
+from clubs to spades. With a hole they ascend by board first, then by hole, so that the board is canonical too.
+Ascending, because a small ACPC deck keeps the last suits: its canonical cards stay in the deck. Equal suits keep their
+order, which makes the permutation unique as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, NewType, TypeVar
+
+from protocol.cards import NUM_CARDS, RANKS, Card, CardError, cards_text, parse_cards, rank_of, suit_of
+from protocol.errors import quote
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_Array = TypeVar("_Array", bound="NDArray[Any]")
+
+HandIndex = NewType("HandIndex", int)
+HandClass = NewType("HandClass", int)
+SuitPermutation = tuple[int, int, int, int]
+
+NUM_HANDS = 1326
+NUM_CLASSES = 169
+
+# In lexicographic order: the first one changes nothing.
+SUIT_PERMUTATIONS: tuple[SuitPermutation, ...] = tuple((a, b, c, d) for a, b, c, d in permutations(range(4)))
+
+_HAND_CARDS = tuple((Card(high), Card(low)) for high in range(NUM_CARDS) for low in range(high))
+
+
+def hand_index(a: Card, b: Card) -> HandIndex:
+    """The index of the hand of two different cards, in either order."""
+    high, low = (a, b) if a > b else (b, a)
+    if high == low:
+        raise CardError(f"a hand has two different cards, not {cards_text([a, b])}")
+    return HandIndex(high * (high - 1) // 2 + low)
+
+
+def hand_cards(index: HandIndex) -> tuple[Card, Card]:
+    """The hand's cards, the higher first."""
+    return _HAND_CARDS[index]
+
+
+def hand_text(index: HandIndex) -> str:
+    """`AsKh`: the higher card first."""
+    return cards_text(_HAND_CARDS[index])
+
+
+def parse_hand(text: str) -> HandIndex:
+    """The hand that two cards spell, in either order."""
+    cards = parse_cards(text)
+    if len(cards) != 2:
+        raise CardError(f"{quote(text)} is not a hand: expected two cards, as in AsKh")
+    return hand_index(*cards)
+
+
+def hand_class(index: HandIndex) -> HandClass:
+    """The class of a hand: its ranks, and whether it is suited."""
+    high, low = _HAND_CARDS[index]
+    if suit_of(high) == suit_of(low):
+        return HandClass(13 * rank_of(high) + rank_of(low))
+    return HandClass(13 * rank_of(low) + rank_of(high))
+
+
+def class_text(hand_class: HandClass) -> str:
+    """`QQ`, `AKs`, `T9o`."""
+    row, column = divmod(hand_class, 13)
+    if row == column:
+        return RANKS[row] * 2
+    return f"{RANKS[row]}{RANKS[column]}s" if row > column else f"{RANKS[column]}{RANKS[row]}o"
+
+
+def parse_class(text: str) -> HandClass:
+    """The class that `text` spells, exactly as `class_text` writes it."""
+    found = _class_of_text().get(text)
+    if found is None:
+        raise CardError(f"{quote(text)} is not a class of hands: expected the like of QQ, AKs or T9o")
+    return found
+
+
+@cache
+def _class_of_text() -> dict[str, HandClass]:
+    return {class_text(HandClass(index)): HandClass(index) for index in range(NUM_CLASSES)}
+
+
+@cache
+def hand_cards_array() -> NDArray[np.uint8]:
+    """The cards of every hand, the higher first: uint8[1326, 2], read-only."""
+    import numpy as np
+
+    return _frozen(np.array(_HAND_CARDS, np.uint8))
+
+
+@cache
+def hand_classes_array() -> NDArray[np.uint8]:
+    """The class of every hand: uint8[1326], read-only."""
+    import numpy as np
+
+    return _frozen(np.array([hand_class(HandIndex(index)) for index in range(NUM_HANDS)], np.uint8))
+
+
+def permute_cards(cards: Sequence[Card], permutation: SuitPermutation) -> tuple[Card, ...]:
+    """The same cards with their suits renamed, in the order given."""
+    return tuple([Card(card & ~3 | permutation[card & 3]) for card in cards])
+
+
+@cache
+def hand_permutation(permutation: SuitPermutation) -> NDArray[np.int16]:
+    """The hand that every hand becomes: int16[1326], read-only."""
+    import numpy as np
+
+    hands = [hand_index(*permute_cards(cards, permutation)) for cards in _HAND_CARDS]
+    return _frozen(np.array(hands, np.int16))
+
+
+def canonical_board(board: Sequence[Card]) -> tuple[tuple[Card, ...], SuitPermutation]:
+    """The canonical form of a board, its cards ascending, and the permutation that leads from the board to it."""
+    _, canonical, permutation = canonical_hole_board((), board)
+    return canonical, permutation
+
+
+def canonical_hole_board(
+    hole: Sequence[Card], board: Sequence[Card]
+) -> tuple[tuple[Card, ...], tuple[Card, ...], SuitPermutation]:
+    """The canonical hole and board, each ascending, and the permutation that leads to them."""
+    if len({*hole, *board}) != len(hole) + len(board):
+        raise CardError(f"{cards_text(hole)} and {cards_text(board)} hold the same card twice")
+    masks = [0, 0, 0, 0]
+    for card in board:
+        masks[suit_of(card)] |= 1 << 13 + rank_of(card)
+    for card in hole:
+        masks[suit_of(card)] |= 1 << rank_of(card)
+    new_suit = [0, 0, 0, 0]
+    for place, suit in enumerate(sorted(range(4), key=masks.__getitem__)):
+        new_suit[suit] = place
+    permutation: SuitPermutation = (new_suit[0], new_suit[1], new_suit[2], new_suit[3])
+    return (
+        tuple(sorted(permute_cards(hole, permutation))),
+        tuple(sorted(permute_cards(board, permutation))),
+        permutation,
+    )
+
+
+def board_keys(boards: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """A number for each board, the same for two of them exactly if their canonical forms are: uint8[n, b] to uint64[n].
+
+    It is the canonical form itself, the masks of the four suits in 13 bits each, spades highest.
+    """
+    import numpy as np
+
+    rank_bit = np.uint64(1) << (boards >> 2).astype(np.uint64)
+    masks = np.empty((4, len(boards)), np.uint64)
+    for suit in range(4):
+        masks[suit] = np.where(boards & 3 == suit, rank_bit, np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    masks.sort(axis=0)
+    keys: NDArray[np.uint64] = (
+        masks[0] | masks[1] << np.uint64(13) | masks[2] << np.uint64(26) | masks[3] << np.uint64(39)
+    )
+    return keys
+
+
+@cache
+def canonical_boards(num_cards: int) -> NDArray[np.uint8]:
+    """All canonical boards of up to five cards, each ascending: uint8[n, b], read-only, by ascending key.
+
+    There are 1 of no card, then 13, 169, 1,755, 16,432 and 134,459. Less a card, each is equal to a canonical board:
+    so adding every card to all of the smaller ones finds all of the larger.
+    """
+    import numpy as np
+
+    if not 0 <= num_cards <= 5:
+        raise CardError(f"a board has up to five cards, not {num_cards}")
+    if num_cards == 0:
+        return _frozen(np.empty((1, 0), np.uint8))
+    smaller = canonical_boards(num_cards - 1)
+    cards = np.arange(NUM_CARDS, dtype=np.uint8)
+    larger = np.column_stack([np.repeat(smaller, NUM_CARDS, axis=0), np.tile(cards, len(smaller))])
+    keys = np.unique(board_keys(larger[(larger[:, :-1] != larger[:, -1:]).all(axis=1)]))
+    # Bit 13 * suit + rank of a key is a card.
+    card_of_bit = np.array([4 * (bit % 13) + bit // 13 for bit in range(NUM_CARDS)], np.uint8)
+    held = keys[:, None] >> np.arange(NUM_CARDS, dtype=np.uint64) & np.uint64(1)
+    boards = card_of_bit[np.nonzero(held)[1]].reshape(len(keys), num_cards)
+    boards.sort(axis=1)
+    return _frozen(boards)
+
+
+def canonical_hands(board: Sequence[Card]) -> NDArray[np.int16]:
+    """For every hand the hand that `canonical_hole_board` makes of it with this board: int16[1326].
+
+    Live hands with the same value are equal up to a permutation that leaves the board as it is. Hands that meet the
+    board are permuted along and mean nothing.
+    """
+    import numpy as np
+
+    hands = hand_cards_array()
+    masks = np.zeros((NUM_HANDS, 4), np.int64)
+    for card in board:
+        masks[:, suit_of(card)] |= 1 << 13 + rank_of(card)
+    every_hand = np.arange(NUM_HANDS)
+    for cards in hands.T:
+        masks[every_hand, cards & 3] |= 1 << (cards >> 2).astype(np.int64)
+    # The first argsort gives the old suit for each place, the second its inverse: the place of each old suit.
+    new_suit = masks.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    first, second = (cards & ~np.uint8(3) | new_suit[every_hand, cards & 3] for cards in hands.T)
+    high, low = np.maximum(first, second), np.minimum(first, second)
+    index: NDArray[np.int16] = (high * (high - 1) // 2 + low).astype(np.int16)
+    return index
+
+
+def _frozen(array: _Array) -> _Array:
+    """Arrays that are computed once and handed to everyone cannot be written to."""
+    array.flags.writeable = False
+    return array
