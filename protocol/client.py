@@ -139,7 +139,7 @@ class Client:
     def _next(self, new: MatchState) -> str | None:
         """What is wrong with `new` as the successor of the last state, or None."""
         last = self._last
-        assert last is not None  # noqa: S101 - the caller has looked
+        assert last is not None  # the caller has looked
         if new.hand != last.hand:
             return f"hand {last.hand} was cut short after {quote(betting_text(last.state))}"
         if new.position != last.position:

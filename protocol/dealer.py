@@ -63,7 +63,7 @@ class Tell(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Print a line of the message record (the reference dealer's stderr)."""
+    """Print a line of the message record (the reference dealer's stderr). Lines of the wire keep their `\\r`."""
 
     text: str
 
@@ -178,7 +178,7 @@ class Dealer:
             if transaction.hand != hand.number:
                 raise LogError(f"{quote(line)}: hand {transaction.hand}: expected hand {hand.number}")
             actor = hand.state.actor
-            assert actor is not None  # noqa: S101 - a finished hand is replaced below
+            assert actor is not None  # a finished hand is replaced below
             self._spend(self._seat(actor), max(0, transaction.received_us - transaction.sent_us))
             hand.state = apply(hand.state, transaction.action)
             if hand.state.finished:
@@ -191,9 +191,9 @@ class Dealer:
         if self.phase is Phase.GREETING:
             return self._greet(line, now_us)
         seat, asked = self.acting_seat, self._question
-        assert asked is not None  # noqa: S101 - acting_seat has refused
+        assert asked is not None  # acting_seat has refused
         text = "(a line that is too long)" if line is TOO_LONG else str(line)
-        effects: list[Effect] = [Report(f"FROM {seat + 1} at {clock_text(now_us)} {text}")]
+        effects: list[Effect] = [Report(f"FROM {seat + 1} at {clock_text(now_us)} {text}\r")]
         if text.startswith(("#", ";")):
             return effects
         if now_us > self.deadline_us:

@@ -97,7 +97,7 @@ _NUMBER = re.compile(r"[ \t\v\f\r]*([+-]?[0-9]+)")
 
 def _c_integer(text: str, bits: int, *, signed: bool) -> int:
     """The number as C's scanf leaves it: clamped to 64 bits, then cut to `bits`."""
-    value = max(-(2**63), min(int(text[:4096]), 2**63 - 1)) % 2**bits
+    value: int = max(-(2**63), min(int(text), 2**63 - 1)) % 2**bits
     return value - 2**bits if signed and value >= 2 ** (bits - 1) else value
 
 

@@ -219,7 +219,7 @@ def apply(state: State, action: Action) -> State:
     """The state after the acting player's `action`; raises `IllegalAction` if the rules forbid it."""
     check(state, action)
     game, actor = state.game, state.actor
-    assert actor is not None  # noqa: S101 - check() has refused finished hands
+    assert actor is not None  # check() has refused finished hands
     committed, folded, maximum = state.committed, state.folded, state.maximum
     min_raise_to, matched = state.min_raise_to, state.matched
     stack = game.stack[actor]

@@ -97,7 +97,7 @@ class LineStream(asyncio.Protocol):
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP transports are
+        assert isinstance(transport, asyncio.Transport)  # TCP transports are
         self._transport = transport
         if self._on_connect is not None:
             self._on_connect(self)
@@ -168,7 +168,7 @@ class SeatListener:
 
     def _accept(self, stream: LineStream) -> None:
         if self._stream.done():
-            assert stream._transport is not None  # noqa: S101 - it has just been made
+            assert stream._transport is not None  # it has just been made
             stream._transport.abort()
             return
         self._stream.set_result(stream)

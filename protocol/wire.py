@@ -21,7 +21,7 @@ from typing import Final
 from protocol.cards import Card, CardError, cards_text, parse_cards
 from protocol.errors import IllegalAction, RemoteProtocolError, quote
 from protocol.game import Game, Position
-from protocol.state import CALL, FOLD, Action, Call, Deal, Fold, Raise, State, apply, check, raise_bounds, start
+from protocol.state import CALL, FOLD, Action, Call, Deal, Raise, State, apply, check, raise_bounds, start
 
 VERSION_LINE: Final = "VERSION:2.0.0"
 EOL: Final = b"\r\n"

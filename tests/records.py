@@ -32,13 +32,16 @@ class Record:
     names: tuple[str, ...]
     log: tuple[str, ...]
     messages: tuple[str, ...]
-    """With clock times replaced."""
+    """Lines without their ends, with clock times replaced."""
+    raw_messages: str
+    """Exactly as recorded."""
 
 
 def read_record(name: str) -> Record:
     log = (DATA / f"{name}.log").read_text().splitlines()
-    messages = gzip.decompress((DATA / f"{name}.messages.gz").read_bytes()).decode().replace("\r\n", "\n")
+    raw = gzip.decompress((DATA / f"{name}.messages.gz").read_bytes()).decode()
+    messages = [without_clock(line) for line in raw.replace("\r\n", "\n").splitlines()]
     header = parse_header(log[:4])
     names = tuple(log[-1].split(":")[2].split("|"))
     game = load_game(header.game).game
-    return Record(name, game, header, names, tuple(log), tuple(map(without_clock, messages.splitlines())))
+    return Record(name, game, header, names, tuple(log), tuple(messages), raw)

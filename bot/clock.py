@@ -1,0 +1,49 @@
+"""Our own time: how much of each limit a match has used, and how much a decision may take.
+
+ACPC limits a response, the thinking of a hand, and the mean per hand over the match. The dealer measures from its
+write to its read, we from our read to our write: `margin_s` covers the difference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from protocol.log import Limits
+from strategies.strategy import Budget
+
+
+class Clock:
+    """The time of one seat in one match."""
+
+    def __init__(
+        self, limits: Limits, hands: int, margin_s: float, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limits = limits
+        self._hands = hands
+        self._margin_s = margin_s
+        self._monotonic = monotonic
+        self._hand: int | None = None
+        self._hands_begun = 0
+        self._used_hand_s = 0.0
+        self.used_match_s = 0.0
+
+    def budget(self, hand: int) -> Budget:
+        """What the decision that has just been asked for may take."""
+        if hand != self._hand:
+            self._hand = hand
+            self._hands_begun += 1
+            self._used_hand_s = 0.0
+        limits = self._limits
+        match_left_s = limits.per_hand_ms / 1e3 * self._hands - self.used_match_s
+        left_s = min(limits.response_ms / 1e3, limits.hand_ms / 1e3 - self._used_hand_s, match_left_s)
+        hands_left = max(self._hands - self._hands_begun + 1, 1)
+        return Budget(
+            deadline_s=self._monotonic() + max(left_s - self._margin_s, 0.0),
+            fair_share_s=max(match_left_s, 0.0) / hands_left,
+        )
+
+    def spent(self, seconds: float) -> None:
+        """A decision took that long."""
+        self._used_hand_s += seconds
+        self.used_match_s += seconds

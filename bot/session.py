@@ -1,0 +1,186 @@
+"""One match from a bot's chair: reads states, asks the strategy, checks and sends the answer, keeps the record.
+
+The promise is that a match never crashes for our fault and never gets an illegal or late action: a strategy that
+raises, offers something illegal or is not back in time is replaced, for that decision, by check or fold; that is
+counted, stored as route `fallback`, and said at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from bot.clock import Clock
+from bot.config import BotConfig
+from protocol.client import Client
+from protocol.errors import DeadlineExceeded, Disconnected, IllegalAction, RemoteProtocolError
+from protocol.game import Game
+from protocol.state import Action, payoffs
+from protocol.stream import LineStream
+from protocol.wire import MatchState
+from strategies.baselines import check_or_fold
+from strategies.draws import Draws
+from strategies.policy import Policy, check_policy, hand_column
+from strategies.store import MatchStore
+from strategies.strategy import Budget, Decided, Spot, Strategy
+
+
+class Outcome(Enum):
+    """How a match ended for us, with the exit code of `paratus bot`."""
+
+    COMPLETE = 0
+    DEALER_GONE = 3
+    PROTOCOL_ERROR = 4
+    SILENT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What to tell the user when the connection is over."""
+
+    outcome: Outcome
+    message: str
+
+
+_SLOW_THREAD: Final = "strategy"
+
+
+class Session:
+    """One seat of one match."""
+
+    def __init__(
+        self,
+        game: Game,
+        strategy: Strategy,
+        config: BotConfig,
+        store: MatchStore | None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.client = Client(game)
+        self.fallbacks = 0
+        self.total_chips = 0.0
+        self._game = game
+        self._strategy = strategy
+        self._config = config
+        self._store = store
+        self._monotonic = monotonic
+        hands = config.bot.hands or config.clock.assumed_hands
+        self._clock = Clock(config.clock.limits, hands, config.clock.margin_s, monotonic)
+        self._hand: int | None = None
+        self._last_hand: int | None = None
+        self._past: list[Decided] = []
+        self._thinking: asyncio.Future[Policy] | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def play(self, stream: LineStream) -> Ending:
+        """Play until the connection ends, whoever ends it."""
+        try:
+            stream.write(self.client.hello())
+            return await self._play(stream)
+        except RemoteProtocolError as error:
+            return Ending(Outcome.PROTOCOL_ERROR, f"protocol error: {error}")
+        except DeadlineExceeded as error:
+            return Ending(Outcome.SILENT, f"the dealer is silent: {error} ({self._where()})")
+        except Disconnected as error:
+            self.client.closed()
+            return self._disconnected(str(error))
+        finally:
+            if self._thread is not None:
+                self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _play(self, stream: LineStream) -> Ending:
+        wait = self._config.wait
+        timeout_s = wait.first_state_s
+        while True:
+            line = await stream.read_line(timeout_s)
+            asked_s = self._monotonic()
+            timeout_s = wait.line_s
+            seen = self.client.receive(line)
+            if seen is None:
+                continue
+            if seen.acting:
+                action, policy = await self._decide(seen)
+                data = self.client.act(action)
+                seconds = self._monotonic() - asked_s
+                self._clock.spent(seconds)
+                if self._store is not None:
+                    self._store.add_decision(seen, policy, action, seconds)
+                stream.write(data)
+            elif seen.state.finished:
+                self._finish_hand(seen)
+
+    def _finish_hand(self, last: MatchState) -> None:
+        value = payoffs(last.state, last.deal)[last.position]
+        self.total_chips += value
+        self._last_hand = last.hand
+        self._past.clear()
+        if self._store is not None:
+            self._store.add_hand(last, value)
+
+    async def _decide(self, asked: MatchState) -> tuple[Action, Policy]:
+        """The action to send and the policy it was drawn from."""
+        if asked.hand != self._hand:
+            self._hand = asked.hand
+            self._past.clear()
+        budget = self._clock.budget(asked.hand)
+        spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
+        try:
+            policy = await self._think(spot, budget)
+            check_policy(policy, asked.state)
+        except IllegalAction as error:
+            policy = self._fall_back(asked, f"{self._strategy.name} offered an illegal action: {error}")
+        except TimeoutError:
+            policy = self._fall_back(asked, f"{self._strategy.name} was not back in time")
+        except Exception as error:  # whatever a strategy raises, the match goes on
+            policy = self._fall_back(asked, f"{self._strategy.name} raised {type(error).__name__}: {error}")
+        column = hand_column(self._game, asked.deal.hole[asked.position])
+        try:
+            action = policy.sample(column, self._draws("action"))
+        except Exception as error:  # a policy without a column for our hand
+            policy = self._fall_back(asked, f"{self._strategy.name} has no policy for our hand: {error}")
+            action = policy.sample(column, self._draws("action"))
+        self._past.append(Decided(asked.state, policy))
+        return action, policy
+
+    async def _think(self, spot: Spot, budget: Budget) -> Policy:
+        draws = self._draws("strategy")
+        if self._strategy.inline:
+            return self._strategy.policy(spot, budget, draws)
+        if self._thinking is not None and not self._thinking.done():
+            raise TimeoutError
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix=_SLOW_THREAD)
+        loop = asyncio.get_running_loop()
+        self._thinking = loop.run_in_executor(self._thread, self._strategy.policy, spot, budget, draws)
+        self._thinking.add_done_callback(lambda done: done.cancelled() or done.exception())
+        async with asyncio.timeout(budget.deadline_s - self._monotonic()):
+            return await asyncio.shield(self._thinking)
+
+    def _draws(self, purpose: str) -> Draws:
+        bot = self._config.bot
+        return Draws(bot.seed, bot.match, self._hand or 0, len(self._past), purpose)
+
+    def _fall_back(self, asked: MatchState, reason: str) -> Policy:
+        self.fallbacks += 1
+        return check_or_fold(asked.state, reason)
+
+    def _disconnected(self, reason: str) -> Ending:
+        played, wanted = self.client.hands_finished, self._config.bot.hands
+        if reason == "disconnected" and not self.client.in_hand and self._last_hand is not None:
+            if not wanted:
+                return Ending(Outcome.COMPLETE, f"the dealer closed the match after {played} hands")
+            if max(played, self._last_hand + 1) >= wanted:
+                return Ending(Outcome.COMPLETE, f"all {wanted} hands played")
+        return Ending(Outcome.DEALER_GONE, f"the dealer is gone: {reason} ({self._where()})")
+
+    def _where(self) -> str:
+        played = self.client.hands_finished
+        if self.client.in_hand:
+            return f"in the middle of a hand, after {played} finished hands"
+        wanted = self._config.bot.hands
+        return f"after {played}{f' of {wanted}' if wanted else ''} hands" if played else "before the first hand"

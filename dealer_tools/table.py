@@ -1,0 +1,104 @@
+"""A dealer at work: carries out what the dealer machine says, over connections and into files.
+
+The connections, the clock and the files are handed in, so that the same code deals one match in its own process and
+hundreds of matches on one event loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
+from protocol.errors import DeadlineExceeded, Disconnected
+from protocol.log import MICROS, clock_text
+from protocol.stream import LineStream
+from protocol.wire import EOL
+
+
+class SteadyClock:
+    """Microseconds since the epoch, from a clock that never runs backwards and ignores corrections."""
+
+    def __init__(self) -> None:
+        self._offset_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+
+    def __call__(self) -> int:
+        return self._offset_us + time.monotonic_ns() // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where a dealer writes; None: nowhere. All are unbuffered, so that a killed dealer loses nothing it wrote."""
+
+    messages: BinaryIO | None = None
+    log: BinaryIO | None = None
+    transactions: BinaryIO | None = None
+    quiet: bool = False
+    """Keep only errors, warnings and the score in the messages."""
+
+
+_KEPT_WHEN_QUIET = ("ERROR:", "WARNING:", "SCORE:", "#")
+
+
+class Table:
+    """One match: seats, files, dealer."""
+
+    def __init__(self, dealer: Dealer, seats: Sequence[LineStream], files: Files, *, version_timeout_s: float) -> None:
+        self._dealer = dealer
+        self._seats = seats
+        self._files = files
+        self._version_timeout_s = version_timeout_s
+        self._now = SteadyClock()
+
+    async def play(self) -> bool:
+        """Deal the match to its end; False if it failed (the dealer's `reason` says why)."""
+        dealer = self._dealer
+        dealer.mark_sent(self._now())
+        while dealer.phase in (Phase.GREETING, Phase.PLAYING):
+            seat = dealer.acting_seat
+            try:
+                line = await self._seats[seat].read_line(self._patience_s())
+            except Disconnected as error:
+                effects = dealer.lost(seat, self._now(), str(error))
+            except DeadlineExceeded:
+                effects = dealer.expire(self._now())
+            else:
+                effects = dealer.receive(line, self._now())
+            self._carry_out(effects)
+        for stream in self._seats:
+            await stream.close()
+        return dealer.phase is Phase.OVER
+
+    def _patience_s(self) -> float:
+        if self._dealer.phase is Phase.GREETING:
+            return self._version_timeout_s
+        return (self._dealer.deadline_us - self._now()) / MICROS
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        told: list[str] = []
+        quiet = self._files.quiet
+        for effect in effects:
+            if isinstance(effect, Tell):
+                sent_us = self._now()
+                with contextlib.suppress(Disconnected):  # noticed when that seat has to act
+                    self._seats[effect.seat].write(effect.text.encode() + EOL)
+                if not quiet:
+                    told.append(f"TO {effect.seat + 1} at {clock_text(sent_us)} {effect.text}\r\n")
+            elif isinstance(effect, Report):
+                if not quiet or effect.text.startswith(_KEPT_WHEN_QUIET):
+                    told.append(effect.text + "\n")
+            elif isinstance(effect, Transacted):
+                _append(self._files.transactions, effect.text + "\n")
+            elif isinstance(effect, Logged):
+                _append(self._files.log, effect.text + "\n")
+        self._dealer.mark_sent(self._now())
+        if told:
+            _append(self._files.messages, "".join(told))
+
+
+def _append(file: BinaryIO | None, text: str) -> None:
+    if file is not None:
+        file.write(text.encode())

@@ -1,0 +1,83 @@
+"""Players that need no thought: calibration opponents, and the last step of every ladder of fallbacks."""
+
+from __future__ import annotations
+
+from protocol.state import CALL, FOLD, Raise, State, can_fold, raise_bounds
+from strategies.draws import Draws
+from strategies.policy import Entry, Origin, Policy, RaiseBetween, alike
+from strategies.strategy import Budget, Spot
+
+
+class _Baseline:
+    """A strategy that looks at the betting alone, and plays all hands alike."""
+
+    name = "baseline"
+    inline = True
+
+    def identity(self) -> dict[str, str]:
+        return {"kind": "baseline"}
+
+    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
+        entries = self.entries(spot.state)
+        return alike(entries, (1.0,) * len(entries), Origin(self.name))
+
+    def entries(self, state: State) -> tuple[Entry, ...]:
+        """The entries among which it chooses uniformly."""
+        raise NotImplementedError
+
+
+class AlwaysFold(_Baseline):
+    """Folds as soon as chips are owed, checks otherwise."""
+
+    name = "always-fold"
+
+    def entries(self, state: State) -> tuple[Entry, ...]:
+        return (FOLD,) if can_fold(state) else (CALL,)
+
+
+class AlwaysCall(_Baseline):
+    """Checks and calls."""
+
+    name = "always-call"
+
+    def entries(self, state: State) -> tuple[Entry, ...]:
+        return (CALL,)
+
+
+class AlwaysRaise(_Baseline):
+    """Raises by the minimum while the rules allow it, calls otherwise."""
+
+    name = "always-raise"
+
+    def entries(self, state: State) -> tuple[Entry, ...]:
+        bounds = raise_bounds(state)
+        return (Raise(bounds.low),) if bounds else (CALL,)
+
+
+class AllIn(_Baseline):
+    """Raises to its whole stack (in a limit game: raises), calls otherwise."""
+
+    name = "all-in"
+
+    def entries(self, state: State) -> tuple[Entry, ...]:
+        bounds = raise_bounds(state)
+        return (Raise(bounds.high),) if bounds else (CALL,)
+
+
+class Random(_Baseline):
+    """Draws the kind uniformly among the legal kinds, then a raise's size uniformly between its bounds."""
+
+    name = "random"
+
+    def entries(self, state: State) -> tuple[Entry, ...]:
+        entries: list[Entry] = [FOLD] if can_fold(state) else []
+        entries.append(CALL)
+        bounds = raise_bounds(state)
+        if bounds:
+            entries.append(RaiseBetween(*bounds) if bounds.low < bounds.high else Raise(bounds.low))
+        return tuple(entries)
+
+
+def check_or_fold(state: State, reason: str) -> Policy:
+    """The answer when nothing better is to be had."""
+    return alike((FOLD,) if can_fold(state) else (CALL,), (1.0,), Origin("fallback", reason))

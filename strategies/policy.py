@@ -1,0 +1,201 @@
+"""The one policy type: what a strategy would do with every hand it could hold, exactly as it will be sampled.
+
+A policy is a support (actions, or a spread over a range of raise sizes) and one column of weights for each hand. A
+weight is an integer share of `SCALE`, so each column adds up exactly and 16 bits hold it: what is stored IS what is
+sampled from, and what AIVAT and best responses read later. A strategy that does not look at its cards has one column
+for all hands.
+
+Columns stand in colex order of the hand's cards over the sorted deck. For hold'em that is the order of the 1,326 hands
+in `protocol.hands`. The column of a hand that the board makes impossible is zero.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import comb
+from typing import Final, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from protocol.cards import Card
+from protocol.errors import ParatusError, quote
+from protocol.game import Game
+from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check
+from strategies.draws import Draws
+
+SCALE: Final = 65_535
+Weights = npt.NDArray[np.uint16]
+
+
+class PolicyError(ParatusError):
+    """Numbers that are no policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseBetween:
+    """A raise whose size is drawn uniformly from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low < self.high:
+            raise PolicyError(f"raises from {self.low} to {self.high}: expected a range of sizes")
+
+    def __str__(self) -> str:
+        return f"raise to {self.low}-{self.high}"
+
+
+Entry = Action | RaiseBetween
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a policy came from, for the record."""
+
+    route: str
+    """What decided: `blueprint`, `nested`, …; `fallback` when what should have decided could not."""
+    reason: str = ""
+    iterations: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """Weights `[entry, hand]`, or `[entry, 1]` when all hands play alike."""
+
+    support: tuple[Entry, ...]
+    weights: Weights
+    origin: Origin = field(default_factory=lambda: Origin("direct"))
+
+    def __post_init__(self) -> None:
+        if self.weights.dtype != np.uint16 or self.weights.ndim != 2 or len(self.weights) != len(self.support):
+            raise PolicyError(
+                f"weights {self.weights.dtype}{self.weights.shape}: expected uint16[{len(self.support)}, n]"
+            )
+        if len(set(self.support)) != len(self.support):
+            raise PolicyError("the same action twice in one support")
+        sums = self.weights.sum(axis=0, dtype=np.int64)
+        if not ((sums == SCALE) | (sums == 0)).all() or not sums.any():
+            raise PolicyError(f"the weights of a hand add up to {sums[(sums != SCALE).argmax()]}: expected {SCALE}")
+
+    def probabilities(self, column: int) -> list[float]:
+        """What one hand does, by entry."""
+        if self.weights.shape[1] == 1:
+            column = 0
+        return [weight / SCALE for weight in self.weights[:, column].tolist()]
+
+    def sample(self, column: int, draws: Draws) -> Action:
+        """Draw the action of one hand."""
+        weights = self.weights[:, 0 if self.weights.shape[1] == 1 else column].tolist()
+        ticket = draws.below(SCALE)
+        for entry, weight in zip(self.support, weights, strict=True):
+            ticket -= weight
+            if ticket < 0:
+                if isinstance(entry, RaiseBetween):
+                    return Raise(entry.low + draws.below(entry.high - entry.low + 1))
+                return entry
+        raise PolicyError(f"hand {column} has no policy: the board makes it impossible")
+
+
+def check_policy(policy: Policy, state: State) -> None:
+    """Raise `IllegalAction` if the rules forbid an action that `policy` may draw at `state`."""
+    for entry in policy.support:
+        if isinstance(entry, RaiseBetween):
+            check(state, Raise(entry.low))
+            check(state, Raise(entry.high))
+        else:
+            check(state, entry)
+
+
+def round_columns(probabilities: npt.NDArray[np.floating]) -> Weights:
+    """Probabilities `[entry, hand]` to weights that add up exactly, by largest remainders; zero columns stay zero."""
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim != 2 or not np.isfinite(probabilities).all() or (probabilities < 0).any():
+        raise PolicyError("probabilities: expected a table [entry, hand] of numbers from 0 up")
+    sums = probabilities.sum(axis=0)
+    shares = probabilities * (SCALE / np.where(sums > 0, sums, 1.0))
+    weights = np.floor(shares)
+    missing = np.where(sums > 0, SCALE - weights.sum(axis=0), 0).astype(np.int64)
+    order = np.argsort(np.where(probabilities > 0, weights - shares, np.inf), axis=0, kind="stable")
+    places = np.argsort(order, axis=0, kind="stable")
+    return (weights + (places < missing)).astype(np.uint16)
+
+
+@lru_cache(maxsize=256)
+def alike(support: tuple[Entry, ...], shares: tuple[float, ...], origin: Origin) -> Policy:
+    """The policy that plays every hand alike."""
+    return Policy(support, round_columns(np.array(shares, dtype=np.float64)[:, None]), origin)
+
+
+def hand_columns(game: Game) -> int:
+    """How many different hands a player can hold."""
+    return comb(game.num_suits * game.num_ranks, game.num_hole_cards)
+
+
+@lru_cache(maxsize=16)
+def _places(game: Game) -> dict[Card, int]:
+    return {card: place for place, card in enumerate(sorted(game.deck()))}
+
+
+def hand_column(game: Game, hole: Sequence[Card]) -> int:
+    """The column of a hand."""
+    places = _places(game)
+    return sum(comb(place, order) for order, place in enumerate(sorted(places[card] for card in hole), 1))
+
+
+# The stored form: the support as text, the weights compressed.
+
+
+def support_text(support: tuple[Entry, ...]) -> str:
+    """`f,c,r300,r400-20000`."""
+    return ",".join(map(_entry_text, support))
+
+
+def _entry_text(entry: Entry) -> str:
+    if isinstance(entry, Fold):
+        return "f"
+    if isinstance(entry, Call):
+        return "c"
+    if isinstance(entry, Raise):
+        return f"r{entry.to}"
+    if isinstance(entry, RaiseBetween):
+        return f"r{entry.low}-{entry.high}"
+    assert_never(entry)
+
+
+def parse_support(text: str) -> tuple[Entry, ...]:
+    """Read `support_text` back."""
+    entries: list[Entry] = []
+    for word in text.split(","):
+        sizes = word[1:].split("-")
+        if word == "f":
+            entries.append(FOLD)
+        elif word == "c":
+            entries.append(CALL)
+        elif word.startswith("r") and all(size.isascii() and size.isdigit() for size in sizes) and len(sizes) <= 2:
+            entries.append(Raise(int(sizes[0])) if len(sizes) == 1 else RaiseBetween(int(sizes[0]), int(sizes[1])))
+        else:
+            raise PolicyError(f"support {quote(text)}: expected f, c, r<size> or r<low>-<high>, joined by commas")
+    return tuple(entries)
+
+
+def pack_weights(weights: Weights) -> bytes:
+    """Compressed little-endian bytes."""
+    return zlib.compress(weights.astype("<u2").tobytes(), 1)
+
+
+def unpack_weights(data: bytes, entries: int, columns: int) -> Weights:
+    """Read `pack_weights` back, refusing what cannot be a table of that shape."""
+    expected = entries * columns * 2
+    reader = zlib.decompressobj()
+    try:
+        raw = reader.decompress(data, expected + 1)
+    except zlib.error as error:
+        raise PolicyError(f"stored weights are damaged: {error}") from None
+    if len(raw) != expected:
+        raise PolicyError(f"stored weights hold {len(raw)} bytes: expected {expected}")
+    return np.frombuffer(raw, dtype="<u2").astype(np.uint16).reshape(entries, columns)

@@ -1,0 +1,245 @@
+"""The match store: every hand and every decision with its policy, in one SQLite file a match.
+
+WAL mode without a sync at each commit: a killed process loses nothing that was committed (the kernel has it); a power
+cut may lose the last moments but never damages the file. Decisions are committed as they are made, since a policy that
+is not stored at play time is lost, and a hand when its last state arrives.
+
+If a write fails (disk full), records wait in memory, in order, and are tried again with the next one; `close` raises if
+some still could not be written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from protocol.errors import ConfigError, ParatusError
+from protocol.game import Game, game_text, parse_game
+from protocol.state import Action
+from protocol.wire import MatchState, action_text, betting_text, deal_text
+from strategies.policy import Origin, Policy, pack_weights, parse_support, support_text, unpack_weights
+
+SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS match (
+    id INTEGER PRIMARY KEY,
+    started TEXT NOT NULL,      -- UTC
+    game TEXT NOT NULL,         -- the whole definition
+    agent TEXT NOT NULL,
+    identity TEXT NOT NULL      -- JSON: versions, hashes, seed, match key
+) STRICT;
+CREATE TABLE IF NOT EXISTS hand (
+    match INTEGER NOT NULL REFERENCES match,
+    hand INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    betting TEXT NOT NULL,
+    cards TEXT NOT NULL,        -- as we saw them
+    value REAL NOT NULL,        -- chips won by us
+    finished TEXT NOT NULL,     -- UTC
+    PRIMARY KEY (match, hand)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS decision (
+    match INTEGER NOT NULL REFERENCES match,
+    hand INTEGER NOT NULL,
+    betting TEXT NOT NULL,      -- before the action
+    board TEXT NOT NULL,
+    action TEXT NOT NULL,
+    route TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    iterations INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    support TEXT NOT NULL,      -- f,c,r300,r400-20000
+    columns INTEGER NOT NULL,   -- hands, or 1 when all are played alike
+    weights BLOB NOT NULL,      -- uint16 [support, columns], each column adds up to 65535; zlib
+    PRIMARY KEY (match, hand, betting)
+) STRICT, WITHOUT ROWID;
+"""
+_INSERT_HAND: Final = "INSERT OR REPLACE INTO hand VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_DECISION: Final = "INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class StoreError(ParatusError):
+    """The match store cannot be opened, written or read."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHand:
+    """One finished hand as it was stored."""
+
+    hand: int
+    position: int
+    betting: str
+    cards: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """One decision as it was stored."""
+
+    hand: int
+    betting: str
+    board: str
+    action: str
+    seconds: float
+    policy: Policy
+
+
+class MatchStore:
+    """One match being written. Close it when done."""
+
+    def __init__(self, path: Path, game: Game, agent: str, identity: dict[str, str], *, resume: bool = False) -> None:
+        """Open or create the file; `resume` goes on in the row of the latest match with the same key, if any."""
+        self.path = path
+        self.error = ""
+        """Why the last write failed; empty when everything is written."""
+        self._game = game
+        self._waiting: deque[tuple[str, tuple[object, ...]]] = deque()
+        self._db = _open(path)
+        self._match = self._match_row(agent, identity, resume)
+
+    def _match_row(self, agent: str, identity: dict[str, str], resume: bool) -> int:
+        key = (game_text(self._game), agent, json.dumps(identity, sort_keys=True))
+        try:
+            found = self._db.execute(
+                "SELECT id FROM match WHERE game = ? AND agent = ? AND identity = ? ORDER BY id DESC", key
+            ).fetchone()
+            if found and resume:
+                return int(found[0])
+            added = self._db.execute(
+                "INSERT INTO match (started, game, agent, identity) VALUES (?, ?, ?, ?)", (_utc(), *key)
+            ).lastrowid
+        except sqlite3.Error as error:
+            raise StoreError(f"match store {self.path}: {error}") from None
+        assert added is not None
+        return added
+
+    def add_decision(self, asked: MatchState, policy: Policy, action: Action, seconds: float) -> None:
+        """Store what was decided, before it is sent."""
+        self._write(
+            _INSERT_DECISION,
+            (
+                self._match,
+                asked.hand,
+                betting_text(asked.state),
+                deal_text(asked.state, asked.deal._replace(hole=())),
+                action_text(action, self._game),
+                policy.origin.route,
+                policy.origin.reason,
+                policy.origin.iterations,
+                seconds,
+                support_text(policy.support),
+                policy.weights.shape[1],
+                pack_weights(policy.weights),
+            ),
+        )
+
+    def add_hand(self, last: MatchState, value: float) -> None:
+        """Store a finished hand and what we won in it."""
+        cards = deal_text(last.state, last.deal)
+        self._write(
+            _INSERT_HAND, (self._match, last.hand, last.position, betting_text(last.state), cards, value, _utc())
+        )
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        self._waiting.append((statement, values))
+        try:
+            while self._waiting:
+                self._db.execute(*self._waiting[0])
+                self._waiting.popleft()
+            self.error = ""
+        except sqlite3.Error as error:
+            self.error = str(error)
+
+    def close(self) -> None:
+        """Write what waits and close; raises `StoreError` if something could not be written."""
+        try:
+            while self._waiting:
+                self._db.execute(*self._waiting[0])
+                self._waiting.popleft()
+        except sqlite3.Error as error:
+            raise StoreError(f"match store {self.path}: {len(self._waiting)} records not written: {error}") from None
+        finally:
+            self._db.close()
+
+
+class StoreReader:
+    """The matches in a store file."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise ConfigError(f"{path}: no such file: expected a match store")
+        self.path = path
+        self._db = _open(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def matches(self) -> list[int]:
+        """Their numbers, oldest first."""
+        return [int(row[0]) for row in self._rows("SELECT id FROM match ORDER BY id", ())]
+
+    def game(self, match: int) -> Game:
+        """The game of a match."""
+        for row in self._rows("SELECT game FROM match WHERE id = ?", (match,)):
+            return parse_game(str(row[0]), f"{self.path} match {match}").game
+        raise StoreError(f"{self.path}: no match {match}")
+
+    def hands(self, match: int) -> Iterator[StoredHand]:
+        """Its hands, in order."""
+        query = "SELECT hand, position, betting, cards, value FROM hand WHERE match = ? ORDER BY hand"
+        for row in self._rows(query, (match,)):
+            yield StoredHand(*row)
+
+    def decisions(self, match: int) -> Iterator[StoredDecision]:
+        """Its decisions, by hand and in order within the hand."""
+        query = (
+            "SELECT hand, betting, board, action, seconds, support, columns, weights, route, reason, iterations "
+            "FROM decision WHERE match = ? ORDER BY hand, length(betting), betting"
+        )
+        for hand, betting, board, action, seconds, support, columns, weights, *origin in self._rows(query, (match,)):
+            entries = parse_support(support)
+            policy = Policy(entries, unpack_weights(weights, len(entries), columns), Origin(*origin))
+            yield StoredDecision(hand, betting, board, action, seconds, policy)
+
+    def _rows(self, query: str, values: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._db.execute(query, values)
+        except sqlite3.Error as error:
+            raise StoreError(f"match store {self.path}: {error}") from None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"match store {path}: cannot be opened: {error}") from None
+    try:
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        if version not in (0, SCHEMA_VERSION):
+            raise StoreError(f"match store {path}: version {version}: this Paratus reads version {SCHEMA_VERSION}")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        if version == 0:
+            db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    except sqlite3.Error as error:
+        with contextlib.suppress(sqlite3.Error):
+            db.close()
+        raise StoreError(f"match store {path}: {error}") from None
+    except StoreError:
+        db.close()
+        raise
+    return db
+
+
+def _utc() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

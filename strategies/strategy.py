@@ -1,0 +1,82 @@
+"""What a strategy is: a function from a public spot to a policy for every hand.
+
+A strategy never sees its own cards. It is given what both players can see (and its own earlier policies of the hand,
+from which it can tell its range), a budget, and draws keyed to this decision; it returns a `Policy`. Whoever asked
+samples the action, once. So a strategy cannot leak its hand into its policy, decisions can be repeated, and AIVAT can
+be computed from what is logged.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from protocol.cards import Card
+from protocol.game import Game, Position
+from protocol.state import State
+from strategies.draws import Draws
+from strategies.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One of our earlier decisions in the same hand."""
+
+    state: State
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A decision to make, as both players see it."""
+
+    hand: int
+    position: Position
+    state: State
+    board: tuple[Card, ...]
+    past: tuple[Decided, ...]
+    """Our earlier decisions of this hand, in order. Those from before a restart are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a decision may take."""
+
+    deadline_s: float
+    """On `time.monotonic`'s scale; an answer after it counts for nothing."""
+    fair_share_s: float
+    """What is left for the match divided by the hands left: spend more here, and less is left for others."""
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline_s - time.monotonic()
+
+
+class Strategy(Protocol):
+    """The interface that every player implements; `tests/test_strategies.py` runs its conformance suite on each."""
+
+    @property
+    def name(self) -> str:
+        """As in `--agent`."""
+        ...
+
+    @property
+    def inline(self) -> bool:
+        """True if a policy takes well under a millisecond; others run in a thread of their own, against the clock."""
+        ...
+
+    def identity(self) -> dict[str, str]:
+        """What made it: models, hashes, settings; stored with every match."""
+        ...
+
+    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
+        """What to do with every hand at `spot`. Equal arguments (the clock aside) give equal policies."""
+        ...
+
+
+class StrategyFactory(Protocol):
+    """Builds a strategy for a game, or raises `ConfigError` if it cannot play it."""
+
+    def __call__(self, game: Game) -> Strategy: ...
