@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -20,7 +20,7 @@ from bot.config import BotConfig
 from protocol.client import Client
 from protocol.errors import DeadlineExceeded, Disconnected, IllegalAction, RemoteProtocolError
 from protocol.game import Game
-from protocol.state import Action, payoffs
+from protocol.state import Action, State, apply, payoffs, start
 from protocol.stream import LineStream
 from protocol.wire import MatchState
 from strategies.baselines import check_or_fold
@@ -96,7 +96,10 @@ class Session:
     async def _play(self, stream: LineStream) -> Ending:
         wait = self._config.wait
         timeout_s = wait.first_state_s
+        store = self._store
         while True:
+            if store is not None and store.hand_waits and not stream.line_ready:
+                store.flush()
             line = await stream.read_line(timeout_s)
             asked_s = self._monotonic()
             timeout_s = wait.line_s
@@ -108,8 +111,10 @@ class Session:
                 data = self.client.act(action)
                 seconds = self._monotonic() - asked_s
                 self._clock.spent(seconds)
-                if self._store is not None:
-                    self._store.add_decision(seen, policy, action, seconds)
+                if store is not None:
+                    store.add_decision(seen, policy, action, seconds)
+                    if not self._strategy.inline:
+                        store.flush()
                 stream.write(data)
             elif seen.state.finished:
                 self._finish_hand(seen)
@@ -118,7 +123,6 @@ class Session:
         value = payoffs(last.state, last.deal)[last.position]
         self.total_chips += value
         self._last_hand = last.hand
-        self._past.clear()
         if self._store is not None:
             self._store.add_hand(last, value)
 
@@ -126,10 +130,12 @@ class Session:
         """The action to send and the policy it was drawn from."""
         if asked.hand != self._hand:
             self._hand = asked.hand
-            self._past.clear()
+            self._past = []
         budget = self._clock.budget(asked.hand)
-        spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
         try:
+            if not self._past:
+                self._past = self._recover(asked, budget)
+            spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
             policy = await self._think(spot, budget)
             check_policy(policy, asked.state)
         except IllegalAction as error:
@@ -140,15 +146,41 @@ class Session:
             policy = self._fall_back(asked, f"{self._strategy.name} raised {type(error).__name__}: {error}")
         column = hand_column(self._game, asked.deal.hole[asked.position])
         try:
-            action = policy.sample(column, self._draws("action"))
+            action = policy.sample(column, self._draws("action", asked.state))
         except Exception as error:  # a policy without a column for our hand
             policy = self._fall_back(asked, f"{self._strategy.name} has no policy for our hand: {error}")
-            action = policy.sample(column, self._draws("action"))
+            action = policy.sample(column, self._draws("action", asked.state))
         self._past.append(Decided(asked.state, policy))
         return action, policy
 
+    def _recover(self, asked: MatchState, budget: Budget) -> list[Decided]:
+        """Our decisions of this hand before we joined it: empty but in a match that resumes in the middle of a hand.
+
+        An inline strategy decides again (as it did: its draws are keyed), another's policies are in the store.
+        """
+        past: list[Decided] = []
+        stored = None
+        state = start(self._game)
+        for action in [action for street in asked.state.history for action in street]:
+            if state.actor == asked.position:
+                board = asked.deal.board[: self._game.board_cards_by(state.street)]
+                if self._strategy.inline:
+                    spot = Spot(asked.hand, asked.position, state, board, tuple(past))
+                    policy: Policy | None = self._strategy.policy(spot, budget, self._draws("strategy", state))
+                    if self._store is not None and policy is not None:
+                        seen = replace(asked, state=state, deal=asked.deal._replace(board=board))
+                        self._store.add_decision(seen, policy, action, 0.0)
+                else:
+                    if stored is None:
+                        stored = self._store.policies(asked.hand) if self._store is not None else {}
+                    policy = stored.get(state.betting)
+                if policy is not None:
+                    past.append(Decided(state, policy))
+            state = apply(state, action)
+        return past
+
     async def _think(self, spot: Spot, budget: Budget) -> Policy:
-        draws = self._draws("strategy")
+        draws = self._draws("strategy", spot.state)
         if self._strategy.inline:
             return self._strategy.policy(spot, budget, draws)
         if self._thinking is not None and not self._thinking.done():
@@ -161,9 +193,10 @@ class Session:
         async with asyncio.timeout(budget.deadline_s - self._monotonic()):
             return await asyncio.shield(self._thinking)
 
-    def _draws(self, purpose: str) -> Draws:
+    def _draws(self, purpose: str, state: State) -> Draws:
+        """The draws of a decision: its number is that of the actions before it in the hand."""
         bot = self._config.bot
-        return Draws(bot.seed, bot.match, self._hand or 0, len(self._past), purpose)
+        return Draws(bot.seed, bot.match, self._hand or 0, sum(map(len, state.history)), purpose)
 
     def _fall_back(self, asked: MatchState, reason: str) -> Policy:
         self.fallbacks += 1

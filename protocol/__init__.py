@@ -26,13 +26,14 @@ from protocol.state import (
     Fold,
     Raise,
     State,
+    action_text,
     apply,
     check,
     payoffs,
     raise_bounds,
     start,
 )
-from protocol.wire import MatchState, betting_text, match_state_text, parse_match_state
+from protocol.wire import MatchState, match_state_text, parse_match_state
 
 __all__ = [
     "CALL",
@@ -61,8 +62,8 @@ __all__ = [
     "Seat",
     "State",
     "Street",
+    "action_text",
     "apply",
-    "betting_text",
     "card_text",
     "cards_text",
     "check",

@@ -21,14 +21,12 @@ from typing import Final
 from protocol.errors import LocalProtocolError, RemoteProtocolError, quote
 from protocol.game import Game
 from protocol.lines import TOO_LONG, Line
-from protocol.state import Action, apply, check
+from protocol.state import Action, action_text, check
 from protocol.wire import (
     EOL,
     MAX_LINE_BYTES,
     VERSION_LINE,
     MatchState,
-    action_text,
-    betting_text,
     parse_match_state,
 )
 
@@ -141,7 +139,7 @@ class Client:
         last = self._last
         assert last is not None  # the caller has looked
         if new.hand != last.hand:
-            return f"hand {last.hand} was cut short after {quote(betting_text(last.state))}"
+            return f"hand {last.hand} was cut short after {quote(last.state.betting)}"
         if new.position != last.position:
             return f"our position changed from {last.position} within the hand"
         if new.deal.hole[new.position] != last.deal.hole[last.position]:
@@ -150,14 +148,15 @@ class Client:
             return "the board changed within the hand"
         if last.acting and self._sent is None:
             return "the dealer went on without our action"
+        before, after = last.state.betting, new.state.betting
         if self._sent is not None:
-            if new.state != apply(last.state, self._sent):
-                sent = action_text(self._sent, self.game)
-                return f"the dealer did not take our action {sent} at {quote(betting_text(last.state))}"
+            sent = action_text(self._sent, self.game)
+            if after.rstrip("/") != before + sent:
+                return f"the dealer did not take our action {sent} at {quote(before)}"
             return None
-        taken = sum(map(len, new.state.history)) - sum(map(len, last.state.history))
-        if taken != 1 or not betting_text(new.state).startswith(betting_text(last.state)):
-            return f"expected one more action after {quote(betting_text(last.state))}"
+        actions = sum(map(len, last.state.history))
+        if not after.startswith(before) or sum(map(len, new.state.history)) != actions + 1:
+            return f"expected one more action after {quote(before)}"
         return None
 
     def _broken(self, message: str) -> RemoteProtocolError:

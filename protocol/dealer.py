@@ -39,7 +39,7 @@ from protocol.log import (
 )
 from protocol.replies import BAD_STATE, Answered, Ignored, Question, read_reply
 from protocol.state import Action, Deal, apply, payoffs, start
-from protocol.wire import betting_text, board_text
+from protocol.wire import board_text
 
 NAME: Final = re.compile(r"[^\s:|]{1,64}")
 _REPORT_SECONDS_EVERY: Final = 100
@@ -98,7 +98,7 @@ class _Hand:
     def texts(self) -> list[str]:
         """The MATCHSTATE line of each position."""
         state = self.state
-        middle = f":{self.number}:{betting_text(state)}:"
+        middle = f":{self.number}:{state.betting}:"
         board = self._boards[len(state.history) - 1]
         shown = [hole if state.showdown and not state.folded[p] else "" for p, hole in enumerate(self._hole)]
         lines = []

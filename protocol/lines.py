@@ -35,7 +35,7 @@ class LineBuffer:
         return self._partial
 
     def feed(self, data: bytes) -> list[Line]:
-        """Add bytes; returns the lines they complete. Bytes that are not ASCII become `\\ufffd`, which no rule allows."""
+        """Add bytes; returns the lines they complete. What is not ASCII becomes `\\ufffd`, which no rule allows."""
         pieces = data.split(b"\n")
         last = len(pieces) - 1
         lines: list[Line] = []

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 from protocol.errors import ParatusError, quote
 from protocol.game import Game
-from protocol.state import Action, Deal, State, start
-from protocol.wire import WireError, action_text, betting_text, deal_text, parse_action, parse_deal, read_betting
+from protocol.state import Action, Deal, State, action_text, start
+from protocol.wire import WireError, deal_text, parse_action, parse_deal, read_betting
 
 MICROS: Final = 1_000_000
 
@@ -89,7 +89,7 @@ def values_text(values: tuple[float, ...]) -> str:
 def state_line(record: HandRecord) -> str:
     """The STATE line of a hand."""
     return (
-        f"STATE:{record.hand}:{betting_text(record.state)}:{deal_text(record.state, record.deal)}:"
+        f"STATE:{record.hand}:{record.state.betting}:{deal_text(record.state, record.deal)}:"
         f"{values_text(record.values)}:{'|'.join(record.names)}"
     )
 

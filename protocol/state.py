@@ -66,6 +66,13 @@ FOLD: Final = Fold()
 CALL: Final = Call()
 
 
+def action_text(action: Action, game: Game) -> str:
+    """`f`, `c`, `r` (limit) or `r` with the raise-to (no-limit)."""
+    if isinstance(action, Raise):
+        return f"r{action.to}" if game.no_limit else "r"
+    return "c" if isinstance(action, Call) else "f"
+
+
 class RaiseBounds(NamedTuple):
     """The smallest and the largest legal raise-to."""
 
@@ -90,6 +97,8 @@ class State:
     """The actions of each street so far. An all-in that ends the betting leaves the later streets empty."""
     matched: int
     """How many players with chips behind have matched the last raise on this street (the raiser included)."""
+    betting: str
+    """The history in ACPC's canonical text, kept because every message needs it."""
 
     @property
     def street(self) -> int:
@@ -136,6 +145,7 @@ def start(game: Game) -> State:
         min_raise_to=max(2 * maximum, 1) if game.no_limit else 0,
         history=((),),
         matched=0,
+        betting="",
     )
 
 
@@ -205,9 +215,8 @@ def check(state: State, action: Action) -> None:
             raise IllegalAction(f"{action}: a stack of {stack} cannot exceed the current {state.maximum}")
         if not bounds.low <= action.to <= bounds.high:
             raise IllegalAction(f"{action}: expected a raise to {bounds.low}-{bounds.high}")
-    elif isinstance(action, Fold):
-        if state.committed[actor] >= state.maximum:
-            raise IllegalAction("fold: nothing is owed")
+    elif isinstance(action, Fold) and state.committed[actor] >= state.maximum:
+        raise IllegalAction("fold: nothing is owed")
 
 
 def can_fold(state: State) -> bool:
@@ -240,25 +249,27 @@ def apply(state: State, action: Action) -> State:
     else:
         assert_never(action)
     history = (*state.history[:-1], (*state.history[-1], action))
+    betting = state.betting + action_text(action, game)
 
     if folded.count(False) == 1:
-        return State(game, committed, folded, None, maximum, min_raise_to, history, matched)
+        return State(game, committed, folded, None, maximum, min_raise_to, history, matched, betting)
     acting = 0
     for position, chips in enumerate(committed):
         if chips < game.stack[position] and not folded[position]:
             acting += 1
     if matched < acting:
         actor = _next_to_act(game, committed, folded, actor + 1)
-        return State(game, committed, folded, actor, maximum, min_raise_to, history, matched)
+        return State(game, committed, folded, actor, maximum, min_raise_to, history, matched, betting)
     street = len(history)
     if acting > 1 and street < game.num_rounds:
         if game.no_limit:
             min_raise_to = maximum + game.big_blind
         actor = _next_to_act(game, committed, folded, game.first_player[street])
-        return State(game, committed, folded, actor, maximum, min_raise_to, (*history, ()), 0)
+        return State(game, committed, folded, actor, maximum, min_raise_to, (*history, ()), 0, betting + "/")
     if acting <= 1:
         history += ((),) * (game.num_rounds - street)
-    return State(game, committed, folded, None, maximum, min_raise_to, history, matched)
+        betting += "/" * (game.num_rounds - street)
+    return State(game, committed, folded, None, maximum, min_raise_to, history, matched, betting)
 
 
 def replay(game: Game, actions: Iterable[Action]) -> State:

@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from protocol.errors import DeadlineExceeded, Disconnected, LocalProtocolError, quote
 from protocol.lines import Line, LineBuffer
@@ -39,6 +39,11 @@ class LineStream(asyncio.Protocol):
         """Why no more bytes will come, once that is so."""
         self._closed_here = False
         self._gone = self._loop.create_future()
+
+    @property
+    def line_ready(self) -> bool:
+        """True if `read_line` would not have to wait."""
+        return bool(self._lines)
 
     async def read_line(self, timeout_s: float) -> Line:
         """The next line; waits at most `timeout_s` for it."""
@@ -97,8 +102,7 @@ class LineStream(asyncio.Protocol):
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # TCP transports are
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
         if self._on_connect is not None:
             self._on_connect(self)
 

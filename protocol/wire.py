@@ -14,14 +14,16 @@ Errors are `WireError`; no other exception leaves this module, whatever it is gi
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from protocol.cards import Card, CardError, cards_text, parse_cards
 from protocol.errors import IllegalAction, RemoteProtocolError, quote
 from protocol.game import Game, Position
-from protocol.state import CALL, FOLD, Action, Call, Deal, Raise, State, apply, check, raise_bounds, start
+from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, check, raise_bounds, start
 
 VERSION_LINE: Final = "VERSION:2.0.0"
 EOL: Final = b"\r\n"
@@ -47,19 +49,6 @@ class MatchState:
     def acting(self) -> bool:
         """True when it is this player's turn."""
         return self.state.actor == self.position
-
-
-def action_text(action: Action, game: Game) -> str:
-    """`f`, `c`, `r` (limit) or `r` with the raise-to (no-limit)."""
-    if isinstance(action, Raise):
-        return f"r{action.to}" if game.no_limit else "r"
-    return "c" if isinstance(action, Call) else "f"
-
-
-def betting_text(state: State) -> str:
-    """`cr300c/r900` and so on."""
-    game = state.game
-    return "/".join(["".join([action_text(action, game) for action in street]) for street in state.history])
 
 
 _ACTION = re.compile(r"([fc])|r([1-9][0-9]{0,9})?")
@@ -145,10 +134,7 @@ def view(state: State, deal: Deal, position: int) -> Deal:
 def match_state_text(match_state: MatchState) -> str:
     """The line, without its end."""
     state = match_state.state
-    return (
-        f"MATCHSTATE:{match_state.position}:{match_state.hand}:{betting_text(state)}:"
-        f"{deal_text(state, match_state.deal)}"
-    )
+    return f"MATCHSTATE:{match_state.position}:{match_state.hand}:{state.betting}:{deal_text(state, match_state.deal)}"
 
 
 _MATCHSTATE = re.compile(r"MATCHSTATE:(0|[1-9][0-9]?):(0|[1-9][0-9]{0,9}):([fcr0-9/]*):([2-9TJQKAcdhs|/]*)")
@@ -177,10 +163,10 @@ def parse_match_state(line: str, game: Game, previous: State | None = None) -> M
 
 
 def _follow(betting: str, game: Game, previous: State | None) -> State:
-    if previous is not None:
-        known = betting_text(previous)
-        if betting.startswith(known) and not betting[len(known) : len(known) + 1].isdigit():
-            return read_betting(previous, betting[len(known) :])
+    if previous is not None and betting.startswith(previous.betting):
+        # If the rest cannot be read alone (`r30` is no step towards `r300`), the whole is read, for a whole message.
+        with contextlib.suppress(WireError):
+            return read_betting(previous, betting[len(previous.betting) :])
     return read_betting(start(game), betting)
 
 
@@ -198,14 +184,15 @@ def parse_deal(text: str, state: State) -> Deal:
     if len(hole_texts) != game.num_players:
         raise WireError(f"cards {quote(text)}: expected {game.num_players} hands of hole cards, joined by |")
     try:
-        hole = tuple([parse_cards(hand) for hand in hole_texts])
-        board = parse_cards(board_part.replace("/", ""))
+        hole = tuple([_cards(hand) for hand in hole_texts])
+        board = _cards(board_part.replace("/", ""))
     except CardError as error:
         raise WireError(f"cards {quote(text)}: {error}") from None
     for cards in hole:
         if cards and len(cards) != game.num_hole_cards:
             raise WireError(f"cards {quote(text)}: expected {game.num_hole_cards} hole cards a player")
-    if board_text(game, board, len(state.history)) != board_part:
+    dealt = len(board) == game.board_cards_by(state.street)
+    if not dealt or board_text(game, board, len(state.history)) != board_part:
         expected = game.num_board_cards[: len(state.history)]
         raise WireError(f"cards {quote(text)}: expected a board of {'/'.join(map(str, expected))} cards")
     everything = [card for cards in hole for card in cards]
@@ -215,6 +202,9 @@ def parse_deal(text: str, state: State) -> Deal:
     if not _in_deck(game).issuperset(everything):
         raise WireError(f"cards {quote(text)}: a card that is not in this game's deck")
     return Deal(hole, board)
+
+
+_cards = lru_cache(maxsize=256)(parse_cards)  # the states of a hand repeat its cards
 
 
 def _in_deck(game: Game) -> frozenset[Card]:

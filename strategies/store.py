@@ -1,11 +1,9 @@
 """The match store: every hand and every decision with its policy, in one SQLite file a match.
 
 WAL mode without a sync at each commit: a killed process loses nothing that was committed (the kernel has it); a power
-cut may lose the last moments but never damages the file. Decisions are committed as they are made, since a policy that
-is not stored at play time is lost, and a hand when its last state arrives.
-
-If a write fails (disk full), records wait in memory, in order, and are tried again with the next one; `close` raises if
-some still could not be written.
+cut may lose the last moments but never damages the file. Records wait in memory until `flush` writes them in one
+transaction; when to flush is the session's business. If that fails (disk full) they go on waiting, in order, and are
+tried again with the next flush; `close` raises if some still could not be written.
 """
 
 from __future__ import annotations
@@ -14,16 +12,16 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game, game_text, parse_game
-from protocol.state import Action
-from protocol.wire import MatchState, action_text, betting_text, deal_text
+from protocol.state import Action, action_text
+from protocol.wire import MatchState, deal_text
 from strategies.policy import Origin, Policy, pack_weights, parse_support, support_text, unpack_weights
 
 SCHEMA_VERSION: Final = 1
@@ -63,6 +61,10 @@ CREATE TABLE IF NOT EXISTS decision (
 """
 _INSERT_HAND: Final = "INSERT OR REPLACE INTO hand VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_DECISION: Final = "INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SELECT_DECISIONS: Final = (
+    "SELECT hand, betting, board, action, seconds, support, columns, weights, route, reason, iterations "
+    "FROM decision WHERE match = ?"
+)
 
 
 class StoreError(ParatusError):
@@ -100,8 +102,10 @@ class MatchStore:
         self.path = path
         self.error = ""
         """Why the last write failed; empty when everything is written."""
+        self.hand_waits = False
+        """True while a finished hand is not in the file yet."""
         self._game = game
-        self._waiting: deque[tuple[str, tuple[object, ...]]] = deque()
+        self._waiting: list[tuple[str, tuple[object, ...]]] = []
         self._db = _open(path)
         self._match = self._match_row(agent, identity, resume)
 
@@ -122,52 +126,66 @@ class MatchStore:
         return added
 
     def add_decision(self, asked: MatchState, policy: Policy, action: Action, seconds: float) -> None:
-        """Store what was decided, before it is sent."""
-        self._write(
-            _INSERT_DECISION,
+        """Keep what was decided; it is in the file after the next `flush`."""
+        self._waiting.append(
             (
-                self._match,
-                asked.hand,
-                betting_text(asked.state),
-                deal_text(asked.state, asked.deal._replace(hole=())),
-                action_text(action, self._game),
-                policy.origin.route,
-                policy.origin.reason,
-                policy.origin.iterations,
-                seconds,
-                support_text(policy.support),
-                policy.weights.shape[1],
-                pack_weights(policy.weights),
-            ),
+                _INSERT_DECISION,
+                (
+                    self._match,
+                    asked.hand,
+                    asked.state.betting,
+                    deal_text(asked.state, asked.deal._replace(hole=())),
+                    action_text(action, self._game),
+                    policy.origin.route,
+                    policy.origin.reason,
+                    policy.origin.iterations,
+                    seconds,
+                    support_text(policy.support),
+                    policy.weights.shape[1],
+                    _packed(policy),
+                ),
+            )
         )
 
     def add_hand(self, last: MatchState, value: float) -> None:
-        """Store a finished hand and what we won in it."""
+        """Keep a finished hand and what we won in it; it is in the file after the next `flush`."""
         cards = deal_text(last.state, last.deal)
-        self._write(
-            _INSERT_HAND, (self._match, last.hand, last.position, betting_text(last.state), cards, value, _utc())
-        )
+        values = (self._match, last.hand, last.position, last.state.betting, cards, value, _utc())
+        self._waiting.append((_INSERT_HAND, values))
+        self.hand_waits = True
 
-    def _write(self, statement: str, values: tuple[object, ...]) -> None:
-        self._waiting.append((statement, values))
+    def flush(self) -> None:
+        """Write what waits, all or nothing; on failure it goes on waiting and `error` says why."""
+        self.hand_waits = False
+        if not self._waiting:
+            return
         try:
-            while self._waiting:
-                self._db.execute(*self._waiting[0])
-                self._waiting.popleft()
-            self.error = ""
+            self._db.execute("BEGIN")
+            for statement, values in self._waiting:
+                self._db.execute(statement, values)
+            self._db.execute("COMMIT")
         except sqlite3.Error as error:
             self.error = str(error)
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+        else:
+            self.error = ""
+            self._waiting.clear()
+
+    def policies(self, hand: int) -> dict[str, Policy]:
+        """The policies stored for an unfinished hand, by the betting they answered."""
+        try:
+            rows = self._db.execute(f"{_SELECT_DECISIONS} AND hand = ?", (self._match, hand)).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"match store {self.path}: {error}") from None
+        return {decision.betting: decision.policy for decision in map(_decision, rows)}
 
     def close(self) -> None:
         """Write what waits and close; raises `StoreError` if something could not be written."""
-        try:
-            while self._waiting:
-                self._db.execute(*self._waiting[0])
-                self._waiting.popleft()
-        except sqlite3.Error as error:
-            raise StoreError(f"match store {self.path}: {len(self._waiting)} records not written: {error}") from None
-        finally:
-            self._db.close()
+        self.flush()
+        self._db.close()
+        if self._waiting:
+            raise StoreError(f"match store {self.path}: {len(self._waiting)} records not written: {self.error}")
 
 
 class StoreReader:
@@ -201,14 +219,8 @@ class StoreReader:
 
     def decisions(self, match: int) -> Iterator[StoredDecision]:
         """Its decisions, by hand and in order within the hand."""
-        query = (
-            "SELECT hand, betting, board, action, seconds, support, columns, weights, route, reason, iterations "
-            "FROM decision WHERE match = ? ORDER BY hand, length(betting), betting"
-        )
-        for hand, betting, board, action, seconds, support, columns, weights, *origin in self._rows(query, (match,)):
-            entries = parse_support(support)
-            policy = Policy(entries, unpack_weights(weights, len(entries), columns), Origin(*origin))
-            yield StoredDecision(hand, betting, board, action, seconds, policy)
+        query = f"{_SELECT_DECISIONS} ORDER BY hand, length(betting), betting"
+        yield from map(_decision, self._rows(query, (match,)))
 
     def _rows(self, query: str, values: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
         try:
@@ -239,6 +251,18 @@ def _open(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _decision(row: tuple[Any, ...]) -> StoredDecision:
+    hand, betting, board, action, seconds, support, columns, weights, *origin = row
+    entries = parse_support(support)
+    policy = Policy(entries, unpack_weights(weights, len(entries), columns), Origin(*origin))
+    return StoredDecision(hand, betting, board, action, seconds, policy)
+
+
+@lru_cache(maxsize=16)
+def _packed(policy: Policy) -> bytes:
+    return pack_weights(policy.weights)
 
 
 def _utc() -> str:

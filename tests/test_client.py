@@ -293,6 +293,15 @@ def test_an_earlier_opponent_action_may_not_change_among_three() -> None:
         client.receive("MATCHSTATE:1:0:fc:|KhKc|")
 
 
+def test_an_earlier_size_may_not_grow_a_digit() -> None:
+    """`r3000c` begins with the characters of `r300`, but it is another raise."""
+    client = Client(THREE)
+    client.hello()
+    client.receive("MATCHSTATE:1:0:r300:|KhKc|")
+    with pytest.raises(RemoteProtocolError, match="expected one more action after 'r300'"):
+        client.receive("MATCHSTATE:1:0:r3000c:|KhKc|")
+
+
 def conversation(record: Record, seat: int) -> list[tuple[str, str]]:
     """What one seat heard (TO) and said (FROM)."""
     said = [line.split(" at T ", 1) for line in record.messages if line.startswith((f"TO {seat} ", f"FROM {seat} "))]
