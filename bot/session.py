@@ -161,7 +161,7 @@ class Session:
         past: list[Decided] = []
         stored = None
         state = start(self._game)
-        for action in [action for street in asked.state.history for action in street]:
+        for action in asked.state.actions:
             if state.actor == asked.position:
                 board = asked.deal.board[: self._game.board_cards_by(state.street)]
                 if self._strategy.inline:
@@ -196,7 +196,7 @@ class Session:
     def _draws(self, purpose: str, state: State) -> Draws:
         """The draws of a decision: its number is that of the actions before it in the hand."""
         bot = self._config.bot
-        return Draws(bot.seed, bot.match, self._hand or 0, sum(map(len, state.history)), purpose)
+        return Draws(bot.seed, bot.match, self._hand or 0, len(state.actions), purpose)
 
     def _fall_back(self, asked: MatchState, reason: str) -> Policy:
         self.fallbacks += 1

@@ -14,17 +14,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from dealer_tools.table import Files, Table
 from protocol.dealer import Dealer
-from protocol.dealing import MAX_SEED
 from protocol.errors import ConfigError, DeadlineExceeded, ParatusError, quote
 from protocol.game import load_game
-from protocol.log import HandRecord, Limits, MatchHeader, score_line, state_line
+from protocol.log import MAX_HANDS, MAX_SEED, HandRecord, Limits, MatchHeader, score_line, state_line
 from protocol.stream import LineStream, SeatListener, run
-
-MAX_HANDS: Final = 2**32 - 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Deal a match. Prints the ports to connect to, in seat order, and at the end the score."
     parser.add_argument("name", metavar="NAME", help="name of the match: writes NAME.log (and NAME.tlog with -T)")
     parser.add_argument("game", metavar="GAME", help="a .game file or the name of a shipped definition")
-    parser.add_argument("hands", metavar="HANDS", type=_number(1, MAX_HANDS), help="number of hands")
-    parser.add_argument("seed", metavar="SEED", type=_number(0, MAX_SEED), help="seed of the cards")
+    parser.add_argument("hands", metavar="HANDS", type=number_between(1, MAX_HANDS), help="number of hands")
+    parser.add_argument("seed", metavar="SEED", type=number_between(0, MAX_SEED), help="seed of the cards")
     parser.add_argument("players", metavar="PLAYER", nargs="+", help="names of the players, in seat order")
     parser.add_argument("-f", dest="fixed", action="store_true", help="fixed seats: positions do not rotate")
     parser.add_argument("-l", dest="log", action="store_false", help="write no log")
@@ -58,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             option,
             metavar="MS",
-            type=_number(1, 10**12),
+            type=number_between(1, 10**12),
             default=default,
             help=f"limit on {what}, ms (default {default})",
         )
@@ -66,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--start_timeout", metavar="MS", type=int, default=-1, help="wait for connections, ms; <0: no limit"
     )
     parser.add_argument(
-        "--version_timeout", metavar="MS", type=_number(1, 10**9), default=10_000,
+        "--version_timeout", metavar="MS", type=number_between(1, 10**9), default=10_000,
         help="wait for the version line of a client that has connected, ms (default 10000)",
     )  # fmt: skip
     parser.add_argument(
@@ -74,7 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _number(low: int, high: int) -> Callable[[str], int]:
+def number_between(low: int, high: int) -> Callable[[str], int]:
+    """An argparse type: a whole number within bounds."""
+
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdigit()) or not low <= int(text[:20]) <= high:
             raise argparse.ArgumentTypeError(f"{quote(text)}: expected a number from {low} to {high}")

@@ -154,8 +154,7 @@ class Client:
             if after.rstrip("/") != before + sent:
                 return f"the dealer did not take our action {sent} at {quote(before)}"
             return None
-        actions = sum(map(len, last.state.history))
-        if not after.startswith(before) or sum(map(len, new.state.history)) != actions + 1:
+        if not new.state.actions or new.state.actions[:-1] != last.state.actions:
             return f"expected one more action after {quote(before)}"
         return None
 

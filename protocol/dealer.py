@@ -213,6 +213,8 @@ class Dealer:
 
     def lost(self, seat: Seat, now_us: int, why: str) -> list[Effect]:
         """The connection of the acting seat is gone."""
+        if self.phase in (Phase.OVER, Phase.FAILED):
+            raise LocalProtocolError(f"a seat is lost while the match is {self.phase.value}")
         reason = f"seat {seat + 1} ({self.names[seat]}) {why} in hand {self._hand.number}"
         return self._no_action(seat, now_us, reason)
 

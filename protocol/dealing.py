@@ -12,10 +12,11 @@ import random
 from typing import Final
 
 from protocol.cards import Card
+from protocol.errors import ConfigError
 from protocol.game import Game
+from protocol.log import MAX_SEED
 from protocol.state import Deal
 
-MAX_SEED: Final = 2**32 - 1
 _WORDS: Final = 624
 
 
@@ -24,7 +25,7 @@ class CardStream:
 
     def __init__(self, game: Game, seed: int) -> None:
         if not 0 <= seed <= MAX_SEED:
-            raise ValueError(f"seed {seed}: expected 0 to {MAX_SEED}")
+            raise ConfigError(f"seed {seed}: expected 0 to {MAX_SEED}")
         self._game = game
         self._deck = game.deck()
         self._random = random.Random()

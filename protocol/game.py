@@ -210,7 +210,8 @@ def _read_numbers(text: str, key: str, place: str) -> tuple[int, ...]:
 
 
 def _assemble(no_limit: bool, values: dict[str, tuple[int, ...]], name: str, warnings: list[str], source: str) -> Game:
-    players, rounds = values["numPlayers"][0], values["numRounds"][0]
+    # Bounded here, since lists are made of these lengths; the constructor refuses what is out of bounds.
+    players, rounds = min(values["numPlayers"][0], MAX_PLAYERS), min(values["numRounds"][0], MAX_STREETS)
 
     def by(key: str, count: int, default: tuple[int, ...]) -> tuple[int, ...]:
         given = values.get(key, default)
@@ -225,8 +226,8 @@ def _assemble(no_limit: bool, values: dict[str, tuple[int, ...]], name: str, war
         warnings.append(f"{source}: raiseSize means nothing in a no-limit game: ignored")
     return Game(
         no_limit=no_limit,
-        num_players=players,
-        num_rounds=rounds,
+        num_players=values["numPlayers"][0],
+        num_rounds=values["numRounds"][0],
         blind=by("blind", players, (0,) * players),
         stack=by("stack", players, (UNLIMITED,) * players),
         first_player=tuple(Position(player - 1) for player in first_player),
@@ -286,8 +287,8 @@ def load_game(name_or_path: str) -> ParsedGame:
     path = find_game(name_or_path)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         names = ", ".join(shipped_games())
-        raise GameError(f"{name_or_path}: {reason}: expected a .game file or one of {names}") from None
+        raise GameError(f"{quote(name_or_path)}: {reason}: expected a .game file or one of {names}") from None
     return parse_game(text, name_or_path)

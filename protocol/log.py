@@ -21,6 +21,8 @@ from protocol.state import Action, Deal, State, action_text, start
 from protocol.wire import WireError, deal_text, parse_action, parse_deal, read_betting
 
 MICROS: Final = 1_000_000
+MAX_HANDS: Final = 2**32 - 1
+MAX_SEED: Final = 2**32 - 1
 
 
 class LogError(ParatusError):
@@ -118,6 +120,8 @@ def parse_state_line(line: str, game: Game) -> HandRecord:
         raise LogError(f"{quote(line)}: {error}") from None
     if not state.finished:
         raise LogError(f"{quote(line)}: the hand is not over")
+    if not all(deal.hole):
+        raise LogError(f"{quote(line)}: hole cards are missing: a log shows those of all players")
     values, names = _values_and_names(line, found.group(4), found.group(5))
     if len(names) != game.num_players:
         raise LogError(f"{quote(line)}: expected {game.num_players} names")
@@ -137,7 +141,7 @@ def _values_and_names(line: str, values: str, names: str) -> tuple[tuple[float, 
     if len(value_texts) != len(name_texts):
         raise LogError(f"{quote(line)}: {len(value_texts)} values but {len(name_texts)} names")
     for text in value_texts:
-        if not _VALUE.fullmatch(text):
+        if not _VALUE.fullmatch(text) or value_text(float(text)) != text:
             raise LogError(f"{quote(line)}: value {quote(text)}: expected a number with at most six decimals")
     if not all(name_texts):
         raise LogError(f"{quote(line)}: an empty name")
@@ -157,13 +161,14 @@ def parse_header(lines: list[str]) -> MatchHeader:
         limits[limit.group(1)] = int(limit.group(2))
     if len(limits) != 3:
         raise LogError("the header ends early: expected #--t_response, #--t_hand and #--t_per_hand")
-    return MatchHeader(
-        found.group(1),
-        found.group(2),
-        int(found.group(3)),
-        int(found.group(4)),
-        Limits(limits["t_response"], limits["t_hand"], limits["t_per_hand"]),
-    )
+    name, game, hands, seed = found.groups()
+    times = Limits(limits["t_response"], limits["t_hand"], limits["t_per_hand"])
+    header = MatchHeader(name, game, int(hands), int(seed), times)
+    if not 0 < header.hands <= MAX_HANDS or header.seed > MAX_SEED:
+        raise LogError(f"{quote(lines[0])}: expected 1 to {MAX_HANDS} hands and a seed of 0 to {MAX_SEED}")
+    if header.lines() != lines[:4]:
+        raise LogError(f"{quote(' '.join(lines[:4]))}: expected it as it is written: {' '.join(header.lines())}")
+    return header
 
 
 class Transaction(NamedTuple):
@@ -199,4 +204,8 @@ def parse_transaction(line: str, state: State) -> Transaction:
     except WireError as error:
         raise LogError(f"{quote(line)}: {error}") from None
     _, hand, sent, sent_us, received, received_us = found.groups()
-    return Transaction(action, int(hand), int(sent) * MICROS + int(sent_us), int(received) * MICROS + int(received_us))
+    times = int(sent) * MICROS + int(sent_us), int(received) * MICROS + int(received_us)
+    transaction = Transaction(action, int(hand), *times)
+    if transaction_line(transaction, state.game) != line:
+        raise LogError(f"{quote(line)}: expected numbers without leading zeros")
+    return transaction

@@ -71,7 +71,7 @@ class Question:
 
 def read_reply(line: str, asked: Question) -> Ignored | Answered:
     """What `line` means as an answer to `asked`."""
-    if line.startswith(asked.text):
+    if line.startswith(asked.text + ":"):
         rest = line[len(asked.text) :]
     else:
         found = _read_state(line, asked.state.game)
@@ -97,8 +97,11 @@ _NUMBER = re.compile(r"[ \t\v\f\r]*([+-]?[0-9]+)")
 
 def _c_integer(text: str, bits: int, *, signed: bool) -> int:
     """The number as C's scanf leaves it: clamped to 64 bits, then cut to `bits`."""
-    value: int = max(-(2**63), min(int(text), 2**63 - 1)) % 2**bits
-    return value - 2**bits if signed and value >= 2 ** (bits - 1) else value
+    digits = text.lstrip("+-").lstrip("0")[:20] or "0"
+    value = -int(digits) if text.startswith("-") else int(digits)
+    size = 1 << bits
+    value = max(-(2**63), min(value, 2**63 - 1)) % size
+    return value - size if signed and value >= size // 2 else value
 
 
 def _read_answer(rest: str, state: State) -> Answered:

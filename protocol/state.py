@@ -106,6 +106,11 @@ class State:
         return len(self.history) - 1
 
     @property
+    def actions(self) -> tuple[Action, ...]:
+        """All actions of the hand so far."""
+        return tuple([action for street in self.history for action in street])
+
+    @property
     def finished(self) -> bool:
         """True once the hand is over."""
         return self.actor is None

@@ -222,6 +222,11 @@ class StoreReader:
         query = f"{_SELECT_DECISIONS} ORDER BY hand, length(betting), betting"
         yield from map(_decision, self._rows(query, (match,)))
 
+    def fallbacks(self) -> int:
+        """Decisions, over all matches, that were not made as they should have been."""
+        rows = self._rows("SELECT count(*) FROM decision WHERE route = 'fallback'", ())
+        return int(next(rows)[0])
+
     def _rows(self, query: str, values: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._db.execute(query, values)

@@ -11,7 +11,7 @@ from random_play import random_deal, random_game, random_hand
 from protocol.cards import parse_cards
 from protocol.errors import RemoteProtocolError
 from protocol.game import Game, Position, load_game
-from protocol.state import action_text, CALL, FOLD, Deal, Raise, State, apply, raise_bounds, replay, start
+from protocol.state import CALL, FOLD, Deal, Raise, State, action_text, apply, raise_bounds, replay, start
 from protocol.wire import (
     MAX_LINE_BYTES,
     MatchState,

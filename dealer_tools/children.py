@@ -1,0 +1,117 @@
+"""Child processes that do not outlive their match.
+
+Children get a session of their own, so that Ctrl-C reaches only the runner, which then ends them by pid. If the runner
+itself is killed the kernel ends them (on Linux); and since they inherit the folder's lock, nobody can resume the match
+while one of them is still alive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from dealer_tools.results import MatchError
+from protocol.errors import ConfigError
+
+_PR_SET_PDEATHSIG: Final = 1
+_GRACE_S: Final = 3.0
+
+
+def lock_folder(folder: Path) -> int:
+    """Take the folder's lock; returns the descriptor that holds it, to be passed on to children."""
+    descriptor = os.open(folder / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise ConfigError(f"{folder}: a match is being played there: wait for it, or choose another --out") from None
+    os.set_inheritable(descriptor, True)
+    return descriptor
+
+
+class Children:
+    """The processes of one leg; leaving the context ends those that still run."""
+
+    def __init__(self, lock: int) -> None:
+        self._lock = lock
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def start(self, name: str, command: Sequence[str], *, stdout: int | Path, stderr: Path) -> subprocess.Popen[bytes]:
+        """Start a process; its output goes to the files given (appended) or to a pipe."""
+        with contextlib.ExitStack() as opened:
+            err = opened.enter_context(stderr.open("ab"))
+            out = stdout if isinstance(stdout, int) else opened.enter_context(stdout.open("ab"))
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                    pass_fds=(self._lock,),
+                    preexec_fn=_die_with_parent(),
+                )
+            except OSError as error:
+                raise ConfigError(f"{name}: cannot start {command[0]}: {error.strerror}") from None
+        self._running[name] = process
+        return process
+
+    def exit_codes(self) -> dict[str, int | None]:
+        """By name; None for those that still run."""
+        return {name: process.poll() for name, process in self._running.items()}
+
+    def end(self) -> None:
+        """Ask those that still run to stop, then insist."""
+        for send in (subprocess.Popen.terminate, subprocess.Popen.kill):
+            for process in self._running.values():
+                if process.poll() is None:
+                    send(process)
+            deadline = time.monotonic() + _GRACE_S
+            for process in self._running.values():
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, deadline - time.monotonic()))
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    if sys.platform != "linux":
+        return None
+    libc, parent = ctypes.CDLL(None), os.getpid()
+
+    def prepare() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
+
+
+def read_line(process: subprocess.Popen[bytes], timeout_s: float) -> str:
+    """The first line that a process prints on its stdout pipe."""
+    assert process.stdout is not None
+    deadline, data = time.monotonic() + timeout_s, b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while b"\n" not in data:
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise MatchError(f"the dealer printed no ports within {timeout_s:.0f} s")
+            piece = os.read(process.stdout.fileno(), 4096)
+            if not piece or len(data) > 4096:
+                raise MatchError("the dealer ended before it printed its ports")
+            data += piece
+    return data.split(b"\n", 1)[0].decode("ascii", "replace")

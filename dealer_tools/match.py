@@ -1,0 +1,362 @@
+"""`paratus match`: two bots (or more), one dealer, real processes over TCP, and a result that can be trusted.
+
+The folder given by --out is complete in itself:
+
+    plan.json                   what was asked for; the same command continues an interrupted match
+    LEG/match.log, match.tlog   the dealer's log and transactions
+    LEG/match.messages          everything said, with times (its stderr)
+    LEG/PLAYER.sqlite, .out     the match store of each of our agents, and what each bot printed
+    result.json                 scores with standard errors and 95 % intervals; written last
+
+A leg is one dealt match. A duplicate match has two, `forward` and `reverse`: the same cards with the seats swapped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from dealer_tools.children import Children, lock_folder, read_line
+from dealer_tools.deal import number_between
+from dealer_tools.progress import HandsBar
+from dealer_tools.results import Estimate, Leg, MatchError, estimates, read_values
+from protocol.dealer import NAME
+from protocol.errors import ConfigError, quote
+from protocol.game import Game, game_text, load_game
+from protocol.log import MAX_HANDS, MAX_SEED, Limits
+from strategies.registry import STRATEGIES
+from strategies.store import StoreReader
+
+_START_TIMEOUT_MS: Final = 60_000
+_PORTS_TIMEOUT_S: Final = 30.0
+_EXIT_TIMEOUT_S: Final = 30.0
+_POLL_S: Final = 0.05
+_GRACE_S: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be played."""
+
+    game_name: str
+    game: Game
+    agents: tuple[str, ...]
+    """As given: names of ours or executables."""
+    names: tuple[str, ...]
+    hands: int
+    seed: int
+    duplicate: bool
+    limits: Limits
+
+    @property
+    def legs(self) -> tuple[Leg, ...]:
+        """The matches to deal."""
+        if self.duplicate:
+            return (Leg("forward", self.names), Leg("reverse", self.names[::-1]))
+        return (Leg("match", self.names),)
+
+    def as_json(self) -> dict[str, Any]:
+        """For `plan.json`: equal plans, and only these, give equal documents."""
+        return {
+            "game": self.game_name,
+            "definition": game_text(self.game),
+            "agents": dict(zip(self.names, self.agents, strict=True)),
+            "hands": self.hands,
+            "seed": self.seed,
+            "duplicate": self.duplicate,
+            "limits_ms": [self.limits.response_ms, self.limits.hand_ms, self.limits.per_hand_ms],
+        }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to play, and where to write it."""
+    limits = Limits()
+    parser.description = "Play a match through the dealer over TCP; run the same command again to continue or show it."
+    parser.add_argument("game", metavar="GAME", help="a .game file or the name of a shipped definition")
+    parser.add_argument(
+        "agents", metavar="AGENT", nargs="+", help=f"{', '.join(STRATEGIES)}, or an executable taking <ip> <port>"
+    )
+    parser.add_argument("--hands", metavar="N", type=number_between(1, MAX_HANDS), default=1000, help="default 1000")
+    parser.add_argument(
+        "--seed", metavar="S", type=number_between(0, MAX_SEED), default=0, help="of the cards and draws"
+    )
+    parser.add_argument("--duplicate", action="store_true", help="play the same cards again with the seats swapped")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the match (default: matches/NAME)")
+    parser.add_argument("--json", action="store_true", help="print result.json instead of a table")
+    parser.add_argument("--t_response", metavar="MS", type=number_between(1, 10**12), default=limits.response_ms)
+    parser.add_argument("--t_hand", metavar="MS", type=number_between(1, 10**12), default=limits.hand_ms)
+    parser.add_argument("--t_per_hand", metavar="MS", type=number_between(1, 10**12), default=limits.per_hand_ms)
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Play what is left of the match, then print its result."""
+    plan = _make_plan(options)
+    kind = "duplicate" if plan.duplicate else "match"
+    folder = options.out or Path("matches") / f"{plan.game.name}-{'-'.join(plan.names)}-{kind}-{plan.hands}-{plan.seed}"
+    result = play_match(plan, folder)
+    print(json.dumps(result, indent=2) if options.json else _table(result))
+    print(f"written to {folder}", file=sys.stderr)
+    return 0
+
+
+def _make_plan(options: argparse.Namespace) -> Plan:
+    parsed = load_game(options.game)
+    for warning in parsed.warnings:
+        print(f"WARNING: {warning}", file=sys.stderr)
+    agents = tuple(agent if agent in STRATEGIES else _executable(agent) for agent in options.agents)
+    if len(agents) != parsed.game.num_players:
+        raise ConfigError(f"{len(agents)} agents: {options.game} is played by {parsed.game.num_players}")
+    if options.duplicate and len(agents) != 2:
+        raise ConfigError(f"--duplicate: {options.game} is played by {len(agents)}: expected a game for two")
+    names: list[str] = []
+    for agent in agents:
+        name = base = Path(agent).name
+        if not NAME.fullmatch(name):
+            raise ConfigError(
+                f"agent {quote(agent)}: its file name must have no blanks, : or |, and at most 64 characters"
+            )
+        while name in names:
+            name = f"{base}-{names.count(base) + 1 + sum(n.startswith(base + '-') for n in names)}"
+        names.append(name)
+    limits = Limits(options.t_response, options.t_hand, options.t_per_hand)
+    return Plan(options.game, parsed.game, agents, tuple(names), options.hands, options.seed, options.duplicate, limits)
+
+
+def _executable(agent: str) -> str:
+    path = Path(agent)
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise ConfigError(f"agent {quote(agent)}: neither an executable file nor one of {', '.join(STRATEGIES)}")
+    return str(path.resolve())
+
+
+def play_match(plan: Plan, folder: Path) -> dict[str, Any]:
+    """Play what is left of a match in `folder`; returns what `result.json` holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = lock_folder(folder)
+    try:
+        _check_plan(plan, folder)
+        result_path = folder / "result.json"
+        if result_path.exists():
+            found: dict[str, Any] = json.loads(result_path.read_text(encoding="utf-8"))
+            return found
+        begun = time.monotonic()
+        total = plan.hands * len(plan.legs)
+        with HandsBar(" v ".join(plan.names), total) as bar:
+            for number, leg in enumerate(plan.legs):
+                _play_leg(plan, leg, folder / leg.name, lock, bar, number * plan.hands)
+        result = _result(plan, folder, time.monotonic() - begun)
+        _write(result_path, result)
+        return result
+    finally:
+        os.close(lock)
+
+
+def _check_plan(plan: Plan, folder: Path) -> None:
+    path, wanted = folder / "plan.json", plan.as_json()
+    if not path.exists():
+        _write(path, wanted)
+        return
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    for key in wanted:
+        if not isinstance(there, dict) or there.get(key) != wanted[key]:
+            held = there.get(key) if isinstance(there, dict) else there
+            raise ConfigError(
+                f"{folder} holds another match: {key} is {held!r}, asked for {wanted[key]!r}: choose another --out"
+            )
+
+
+def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, before: int) -> None:
+    """Play a leg from wherever its files say it stands."""
+    folder.mkdir(exist_ok=True)
+    log = folder / "match.log"
+    if log.exists() and b"\nSCORE:" in log.read_bytes():
+        bar.show(before + plan.hands)
+        return
+    game_file = folder / "match.game"
+    game_file.write_text(game_text(plan.game), encoding="utf-8")
+    with Children(lock) as children:
+        dealer = children.start(
+            "dealer",
+            _dealer_command(plan, leg, folder, game_file),
+            stdout=subprocess.PIPE,
+            stderr=folder / "match.messages",
+        )
+        ports = read_line(dealer, _PORTS_TIMEOUT_S).split()
+        for name, port in zip(leg.players, ports, strict=True):
+            output = folder / f"{name}.out"
+            children.start(name, _bot_command(plan, leg, name, port, folder, game_file), stdout=output, stderr=output)
+        _watch(children, dealer, folder, plan.hands, bar, before)
+
+
+def _dealer_command(plan: Plan, leg: Leg, folder: Path, game_file: Path) -> list[str]:
+    limits = plan.limits
+    return [
+        *(sys.executable, "-m", "bot.cli", "deal", str(folder / "match"), str(game_file)),
+        *(str(plan.hands), str(plan.seed), *leg.players, "-T", "-a", "--start_timeout", str(_START_TIMEOUT_MS)),
+        *("--t_response", str(limits.response_ms), "--t_hand", str(limits.hand_ms)),
+        *("--t_per_hand", str(limits.per_hand_ms)),
+    ]
+
+
+def _bot_command(plan: Plan, leg: Leg, name: str, port: str, folder: Path, game_file: Path) -> list[str]:
+    agent = plan.agents[plan.names.index(name)]
+    if agent not in STRATEGIES:
+        return [agent, "127.0.0.1", port]
+    return [
+        *(sys.executable, "-m", "bot.cli", "bot", "127.0.0.1", port, "--agent", agent, "--game", str(game_file)),
+        *("--seed", str(plan.seed), "--match", f"{leg.name}/{name}", "--hands", str(plan.hands)),
+        *("--store", str(folder / f"{name}.sqlite"), "--resume"),
+    ]
+
+
+def _watch(
+    children: Children, dealer: subprocess.Popen[bytes], folder: Path, hands: int, bar: HandsBar, before: int
+) -> None:
+    """Follow the log until the dealer is done; fail on the first sign of trouble."""
+    log, messages = _Tail(folder / "match.log"), _Tail(folder / "match.messages")
+    played = 0
+    while True:
+        done = dealer.poll()
+        played += sum(line.startswith(b"STATE:") for line in log.lines())
+        bar.show(before + min(played, hands))
+        for line in messages.lines():
+            if line.startswith(b"WARNING"):
+                raise MatchError(f"{folder}: the dealer says {quote(line.decode('ascii', 'replace').strip())}")
+        if done is not None:
+            break
+        _check_players(children, folder, dealer)
+        time.sleep(_POLL_S)
+    if done != 0:
+        raise MatchError(f"the dealer ended with exit code {done}: {_last_line(folder / 'match.messages')}")
+    deadline = time.monotonic() + _EXIT_TIMEOUT_S
+    while any(code is None for code in children.exit_codes().values()) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    for name, code in children.exit_codes().items():
+        if code != 0:
+            how = "did not end with the match" if code is None else f"ended with exit code {code}"
+            raise MatchError(f"{name} {how}: {_last_line(folder / f'{name}.out')}")
+
+
+def _check_players(children: Children, folder: Path, dealer: subprocess.Popen[bytes]) -> None:
+    for name, code in children.exit_codes().items():
+        if code is not None and code != 0 and name != "dealer":
+            try:  # a match that has just ended, or a dealer that is about to say what happened
+                if dealer.wait(_GRACE_S) == 0:
+                    return
+            except subprocess.TimeoutExpired:
+                pass
+            raise MatchError(f"{name} ended with exit code {code}: {_last_line(folder / f'{name}.out')}")
+
+
+class _Tail:
+    """The complete lines that have been added to a file since the last look."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = 0
+
+    def lines(self) -> list[bytes]:
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as file:
+            file.seek(self._at)
+            data = file.read()
+        data = data[: data.rfind(b"\n") + 1]
+        self._at += len(data)
+        return data.splitlines()
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1] if lines else "it printed nothing"
+
+
+def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
+    legs = [read_values(folder / leg.name / "match.log", plan.game, leg.players, plan.hands) for leg in plan.legs]
+    rates = estimates(plan.game, legs)
+    return {
+        **plan.as_json(),
+        "paratus": version("paratus"),
+        "revision": _revision(),
+        "seconds": round(seconds, 3),
+        "unit": f"mbb/g: thousandths of {plan.game.big_blind} chips a hand; intervals are 95 %",
+        "observation": "a pair of duplicate hands" if plan.duplicate else "a hand",
+        "players": {
+            name: {
+                "chips": sum(sum(leg[name]) for leg in legs),
+                **rates[name].as_json(),
+                "fallbacks": _fallbacks(plan, folder, name),
+            }
+            for name in plan.names
+        },
+    }
+
+
+def _fallbacks(plan: Plan, folder: Path, name: str) -> int | None:
+    """Decisions of one of our agents that were not made as they should have been; None for a stranger."""
+    if plan.agents[plan.names.index(name)] not in STRATEGIES:
+        return None
+    count = 0
+    for leg in plan.legs:
+        reader = StoreReader(folder / leg.name / f"{name}.sqlite")
+        try:
+            count += reader.fallbacks()
+        finally:
+            reader.close()
+    return count
+
+
+def _revision() -> str | None:
+    """The commit of the source tree we run from, if it is one."""
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip()
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def _table(result: dict[str, Any]) -> str:
+    """The result as people read it."""
+    hands = result["hands"] * (2 if result["duplicate"] else 1)
+    lines = [
+        f"{result['game']}, {hands:,} hands{' (duplicate)' if result['duplicate'] else ''}, seed {result['seed']}",
+        f"{'':24}{'chips':>12}{'mbb/g':>10}{'± SE':>9}   95 % interval        fallbacks",
+    ]
+    for name, player in result["players"].items():
+        if player["se_mbb"] is None:
+            spread = f"{'?':>9}   {'unknown':<21}"
+        else:
+            interval = f"[{player['low_mbb']:+.0f}, {player['high_mbb']:+.0f}]"
+            spread = f"{player['se_mbb']:9.0f}   {interval:<21}"
+        fallbacks = "-" if player["fallbacks"] is None else player["fallbacks"]
+        lines.append(f"{name:24}{player['chips']:+12,.0f}{player['mean_mbb']:+10.0f}{spread}{fallbacks:>9}")
+    return "\n".join(lines)
+
+
+__all__ = ["Estimate", "Plan", "add_arguments", "play_match", "run_command"]
