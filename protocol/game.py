@@ -290,5 +290,5 @@ def load_game(name_or_path: str) -> ParsedGame:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         names = ", ".join(shipped_games())
-        raise GameError(f"{quote(name_or_path)}: {reason}: expected a .game file or one of {names}") from None
+        raise GameError(f"{name_or_path}: {reason}: expected a .game file or one of {names}") from None
     return parse_game(text, name_or_path)

@@ -164,8 +164,8 @@ def parse_header(lines: list[str]) -> MatchHeader:
     name, game, hands, seed = found.groups()
     times = Limits(limits["t_response"], limits["t_hand"], limits["t_per_hand"])
     header = MatchHeader(name, game, int(hands), int(seed), times)
-    if not 0 < header.hands <= MAX_HANDS or header.seed > MAX_SEED:
-        raise LogError(f"{quote(lines[0])}: expected 1 to {MAX_HANDS} hands and a seed of 0 to {MAX_SEED}")
+    if header.hands > MAX_HANDS or header.seed > MAX_SEED:
+        raise LogError(f"{quote(lines[0])}: expected at most {MAX_HANDS} hands and a seed of 0 to {MAX_SEED}")
     if header.lines() != lines[:4]:
         raise LogError(f"{quote(' '.join(lines[:4]))}: expected it as it is written: {' '.join(header.lines())}")
     return header
