@@ -195,11 +195,11 @@ def _mend_log(dealer: Dealer, path: Path, finished: list[HandRecord]) -> None:
     lines = dealer.header.lines() if finished else []
     lines += [state_line(record) for record in finished]
     if path.exists():
-        there = path.read_text(encoding="ascii", errors="replace").split("\n")[:-1]
+        there = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
         for number, (old, new) in enumerate(zip(there, lines, strict=False), 1):
             if old != new:
                 raise ConfigError(f"{path}:{number}: {quote(old)}: the transactions say {quote(new)}")
     if lines:
         temporary = path.with_name(path.name + ".tmp")
-        temporary.write_text("".join([line + "\n" for line in lines]), encoding="ascii")
+        temporary.write_text("".join([line + "\n" for line in lines]), encoding="utf-8")
         temporary.replace(path)

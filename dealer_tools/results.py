@@ -65,7 +65,7 @@ def read_values(path: Path, game: Game, players: Sequence[str], hands: int) -> d
     values: dict[str, list[float]] = {player: [] for player in players}
     score = None
     try:
-        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         raise MatchError(f"{path}: {error.strerror}") from None
     for number, line in enumerate(lines, 1):

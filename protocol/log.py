@@ -5,7 +5,8 @@
     SCORE:<totals>:<names>                           last, in SEAT order
     <action> <hand> <sent> <received>                one an action, in the transaction log (times in seconds)
 
-Values are chips with at most six decimals, trailing zeros trimmed (`88615.5`). As in `wire.py` reading is strict and
+Values are chips with at most six decimals, trailing zeros trimmed (`88615.5`); those of the reference's rescoring tool,
+with all six decimals, are read too. As in `wire.py` reading is strict and
 total: whatever it is given, only `LogError` comes out.
 """
 
@@ -101,7 +102,7 @@ def score_line(score: Score) -> str:
     return f"SCORE:{values_text(score.values)}:{'|'.join(score.names)}"
 
 
-_VALUE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{0,5}[1-9])?")
+_VALUE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,6})?")
 _STATE = re.compile(r"STATE:(0|[1-9][0-9]{0,9}):([^:]*):([^:]*):([^:]*):([^:]*)")
 _SCORE = re.compile(r"SCORE:([^:]*):([^:]*)")
 _HEADER = re.compile(r"# name/game/hands/seed (.+) (\S+) ([0-9]{1,10}) ([0-9]{1,10})")
@@ -141,7 +142,7 @@ def _values_and_names(line: str, values: str, names: str) -> tuple[tuple[float, 
     if len(value_texts) != len(name_texts):
         raise LogError(f"{quote(line)}: {len(value_texts)} values but {len(name_texts)} names")
     for text in value_texts:
-        if not _VALUE.fullmatch(text) or value_text(float(text)) != text:
+        if not _VALUE.fullmatch(text) or text not in (value_text(float(text)), f"{float(text):.6f}"):
             raise LogError(f"{quote(line)}: value {quote(text)}: expected a number with at most six decimals")
     if not all(name_texts):
         raise LogError(f"{quote(line)}: an empty name")
