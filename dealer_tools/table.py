@@ -14,9 +14,9 @@ from typing import BinaryIO
 
 from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
 from protocol.errors import DeadlineExceeded, Disconnected
+from protocol.game import Seat
 from protocol.log import MICROS, clock_text
 from protocol.stream import LineStream
-from protocol.wire import EOL
 
 
 class SteadyClock:
@@ -78,25 +78,28 @@ class Table:
         return (self._dealer.deadline_us - self._now()) / MICROS
 
     def _carry_out(self, effects: list[Effect]) -> None:
-        told: list[str] = []
-        quiet = self._files.quiet
+        """Files first, then the seats, then the message record; what one seat is told goes out in one piece."""
+        quiet, sent = self._files.quiet, clock_text(self._now())
+        told: dict[Seat, str] = {}
+        messages: list[str] = []
         for effect in effects:
             if isinstance(effect, Tell):
-                sent_us = self._now()
-                with contextlib.suppress(Disconnected):  # noticed when that seat has to act
-                    self._seats[effect.seat].write(effect.text.encode() + EOL)
+                told[effect.seat] = f"{told.get(effect.seat, '')}{effect.text}\r\n"
                 if not quiet:
-                    told.append(f"TO {effect.seat + 1} at {clock_text(sent_us)} {effect.text}\r\n")
+                    messages.append(f"TO {effect.seat + 1} at {sent} {effect.text}\r\n")
             elif isinstance(effect, Report):
                 if not quiet or effect.text.startswith(_KEPT_WHEN_QUIET):
-                    told.append(effect.text + "\n")
+                    messages.append(effect.text + "\n")
             elif isinstance(effect, Transacted):
                 _append(self._files.transactions, effect.text + "\n")
             elif isinstance(effect, Logged):
                 _append(self._files.log, effect.text + "\n")
+        for seat, text in told.items():
+            with contextlib.suppress(Disconnected):  # noticed when that seat has to act
+                self._seats[seat].write(text.encode())
         self._dealer.mark_sent(self._now())
-        if told:
-            _append(self._files.messages, "".join(told))
+        if messages:
+            _append(self._files.messages, "".join(messages))
 
 
 def _append(file: BinaryIO | None, text: str) -> None:
