@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NoReturn
 
-from protocol.errors import ConfigError, ParatusError
+from protocol.errors import ConfigError, ParatusError, quote
 
 COMMANDS: Final = {
     "bot": ("bot.play", "play a match against an ACPC dealer"),
@@ -24,9 +26,31 @@ _INTERRUPTED: Final = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code: 0 done, 1 failed, 2 bad usage or input, others by command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] in ("-h", "--help"):
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a character
+    try:
+        try:
+            return _run(given)
+        finally:
+            print(end="", flush=True)  # here, where a failure can still be handled
+    except ConfigError as error:
+        return _fail(given, str(error), 2)
+    except ParatusError as error:
+        return _fail(given, str(error), 1)
+    except OSError as error:
+        _drop_output()
+        return 1 if isinstance(error, BrokenPipeError) else _fail(given, str(error), 1)
+    except KeyboardInterrupt:
+        return _fail(given, "interrupted", _INTERRUPTED)
+
+
+def _run(given: list[str]) -> int:
+    if not given:
+        print(_overview(), file=sys.stderr)
+        return 2
+    if given[0] in ("-h", "--help"):
         print(_overview())
-        return 0 if given else 2
+        return 0
     if given[0] == "--version":
         from importlib.metadata import version
 
@@ -34,26 +58,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     command = COMMANDS.get(given[0])
     if command is None:
-        print(f"paratus: {given[0]!r} is not a command: expected one of {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"paratus: {quote(given[0])} is not a command: expected one of {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     module = importlib.import_module(command[0])
-    parser = argparse.ArgumentParser(prog=f"paratus {given[0]}", description=command[1])
+    parser = _Parser(prog=f"paratus {given[0]}", description=command[1])
+    parser.register("type", int, _whole_number)
     module.add_arguments(parser)
+    code: int = module.run_command(parser.parse_args(given[1:]))
+    return code
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (`{self.prog} --help` says more)\n")
+
+
+def _whole_number(text: str) -> int:
     try:
-        code: int = module.run_command(parser.parse_args(given[1:]))
-        return code
-    except ConfigError as error:
-        print(f"paratus {given[0]}: {error}", file=sys.stderr)
-        return 2
-    except ParatusError as error:
-        print(f"paratus {given[0]}: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{quote(text)}: expected a whole number") from None
+
+
+def _fail(given: list[str], message: str, code: int) -> int:
+    print(" ".join(["paratus", *given[:1]]) + f": {message}", file=sys.stderr)
+    return code
+
+
+def _drop_output() -> None:
+    """What stdout still holds cannot be written: the interpreter would try again as it exits, and complain."""
+    with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        print(f"paratus {given[0]}: interrupted", file=sys.stderr)
-        return _INTERRUPTED
 
 
 def _overview() -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from protocol.errors import ConfigError
+from protocol.errors import ConfigError, quote
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"
+
+Seconds = Annotated[float, Field(gt=0, le=1e9)]
 
 
 class _Section(BaseModel):
@@ -41,10 +44,10 @@ class StoreSection(_Section):
 class ClockSection(_Section):
     """The dealer's limits on our thinking."""
 
-    response_s: float = Field(default=600.0, gt=0)
-    hand_s: float = Field(default=600.0, gt=0)
-    per_hand_s: float = Field(default=7.0, gt=0)
-    margin_s: float = Field(default=0.2, ge=0)
+    response_s: Seconds = 600.0
+    hand_s: Seconds = 600.0
+    per_hand_s: Seconds = 7.0
+    margin_s: float = Field(default=0.2, ge=0, le=1e9)
     assumed_hands: int = Field(default=3000, ge=1)
 
     @property
@@ -56,9 +59,9 @@ class ClockSection(_Section):
 class WaitSection(_Section):
     """How long we wait for the dealer."""
 
-    connect_s: float = Field(default=30.0, gt=0)
-    first_state_s: float = Field(default=3600.0, gt=0)
-    line_s: float = Field(default=1260.0, gt=0)
+    connect_s: Seconds = 30.0
+    first_state_s: Seconds = 3600.0
+    line_s: Seconds = 1260.0
 
 
 class BotConfig(_Section):
@@ -78,7 +81,7 @@ def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotC
             settings = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise ConfigError(f"{path}: {error.strerror}: expected a configuration file") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # also what tomllib lets through: huge integers, deep nesting
             raise ConfigError(f"{path}: not a TOML file: {error}") from None
     for section, values in overrides.items():
         given = settings.setdefault(section, {})
@@ -87,6 +90,18 @@ def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotC
     try:
         return BotConfig.model_validate(settings)
     except ValidationError as error:
-        problem = error.errors()[0]
-        key = ".".join(map(str, problem["loc"]))
-        raise ConfigError(f"{path or 'settings'}: {key} = {problem['input']!r}: {problem['msg']}") from None
+        raise ConfigError(_message(error.errors()[0], path, overrides)) from None
+
+
+def _message(problem: ErrorDetails, path: Path | None, overrides: dict[str, dict[str, Any]]) -> str:
+    section, *rest = map(str, problem["loc"])
+    place = "options" if rest and rest[0] in overrides.get(section, ()) else path
+    key, value, expected = ".".join((section, *rest)), problem["input"], problem["msg"]
+    if problem["type"] == "extra_forbidden":
+        known = BotConfig.model_fields[section].annotation if rest else BotConfig
+        expected = f"unknown key: expected one of {', '.join(getattr(known, 'model_fields', ()))}"
+    elif problem["type"] == "model_type":
+        expected = f"expected a section [{section}]"
+    shown_key = key if key.isprintable() and len(key) <= 100 else quote(key)
+    shown_value = quote(value) if isinstance(value, str) else repr(value)[:100]
+    return f"{place}: {shown_key} = {shown_value}: {expected}"

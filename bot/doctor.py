@@ -84,7 +84,7 @@ def _owners() -> Iterator[Finding]:
     for package in PACKAGES:
         others = sorted({name for name in owners.get(package, ()) if name.lower() != "paratus"})
         spec = util.find_spec(package)
-        where = Path(spec.origin).parent if spec is not None and spec.origin else None
+        where = Path(spec.origin).resolve().parent if spec is not None and spec.origin else None
         ours = where is not None and (where.parent / "protocol").is_dir() and where.parent == _root()
         if others:
             yield Finding(package, False, f"also installed by {', '.join(others)}: use an environment of its own")
@@ -100,8 +100,9 @@ def _root() -> Path:
 
 def _memory() -> Finding:
     try:
-        free_gib = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    except (ValueError, OSError):
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        free_gib = int(text.split("MemAvailable:")[1].split()[0]) / 2**20  # it counts caches as free, as they are
+    except (OSError, ValueError, IndexError):
         return Finding("memory", True, "unknown on this system")
     enough = free_gib >= _MIN_MEMORY_GIB
     return Finding("memory", enough, f"{free_gib:.1f} GiB free" + ("" if enough else f": expected {_MIN_MEMORY_GIB}"))
@@ -110,7 +111,10 @@ def _memory() -> Finding:
 def _kernels() -> Finding:
     if util.find_spec("numba") is None:
         return Finding("kernels", False, "numba is not installed")
-    return Finding("kernels", True, f"warm after {warm_up():.1f} s")
+    try:
+        return Finding("kernels", True, f"warm after {warm_up():.1f} s")
+    except Exception as error:  # numba that does not fit numpy, a cache that cannot be written, …
+        return Finding("kernels", False, f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _writable(name: str, folder: Path) -> Finding:

@@ -101,7 +101,13 @@ def run_command(options: argparse.Namespace) -> int:
     plan = _make_plan(options)
     kind = "duplicate" if plan.duplicate else "match"
     folder = options.out or Path("matches") / f"{plan.game.name}-{'-'.join(plan.names)}-{kind}-{plan.hands}-{plan.seed}"
-    result = play_match(plan, folder)
+    if (folder / "result.json").exists():
+        print(f"already played: {folder}", file=sys.stderr)
+    try:
+        result = play_match(plan, folder)
+    except KeyboardInterrupt:
+        print("paratus match: stopped; the same command continues from the last finished action", file=sys.stderr)
+        raise
     print(json.dumps(result, indent=2) if options.json else _table(result))
     print(f"written to {folder}", file=sys.stderr)
     return 0

@@ -15,7 +15,7 @@ class Draws:
     """The sequence of uniform numbers that belongs to a key."""
 
     def __init__(self, seed: int, match: str, hand: int, decision: int, purpose: str) -> None:
-        self._key = f"{seed}\0{match}\0{hand}\0{decision}\0{purpose}".encode()
+        self._key = f"{seed}\0{match!a}\0{hand}\0{decision}\0{purpose!a}".encode()
         self._block = b""
         self._at = 0
         self._blocks = 0

@@ -11,6 +11,7 @@ in `protocol.hands`. The column of a hand that the board makes impossible is zer
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,13 +22,14 @@ from typing import Final, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from protocol.cards import Card
+from protocol.cards import NUM_CARDS, Card
 from protocol.errors import ParatusError, quote
-from protocol.game import Game
+from protocol.game import MAX_HOLE_CARDS, Game
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check
 from strategies.draws import Draws
 
 SCALE: Final = 65_535
+MAX_COLUMNS: Final = comb(NUM_CARDS, MAX_HOLE_CARDS)
 Weights = npt.NDArray[np.uint16]
 
 
@@ -79,8 +81,11 @@ class Policy:
         if len(set(self.support)) != len(self.support):
             raise PolicyError("the same action twice in one support")
         sums = self.weights.sum(axis=0, dtype=np.int64)
-        if not ((sums == SCALE) | (sums == 0)).all() or not sums.any():
-            raise PolicyError(f"the weights of a hand add up to {sums[(sums != SCALE).argmax()]}: expected {SCALE}")
+        wrong = sums[(sums != SCALE) & (sums != 0)]
+        if wrong.size:
+            raise PolicyError(f"the weights of a hand add up to {wrong[0]}: expected {SCALE}")
+        if not sums.any():
+            raise PolicyError("no hand has a policy: expected one at least")
 
     def probabilities(self, column: int) -> list[float]:
         """What one hand does, by entry."""
@@ -116,11 +121,13 @@ def round_columns(probabilities: npt.NDArray[np.floating]) -> Weights:
     probabilities = np.asarray(probabilities, dtype=np.float64)
     if probabilities.ndim != 2 or not np.isfinite(probabilities).all() or (probabilities < 0).any():
         raise PolicyError("probabilities: expected a table [entry, hand] of numbers from 0 up")
-    sums = probabilities.sum(axis=0)
-    shares = probabilities * (SCALE / np.where(sums > 0, sums, 1.0))
+    largest = probabilities.max(axis=0, initial=0.0)
+    scaled = probabilities / np.where(largest > 0, largest, 1.0)  # so that the sum neither overflows nor vanishes
+    sums = scaled.sum(axis=0)
+    shares = scaled * (SCALE / np.where(sums > 0, sums, 1.0))
     weights = np.floor(shares)
     missing = np.where(sums > 0, SCALE - weights.sum(axis=0), 0).astype(np.int64)
-    order = np.argsort(np.where(probabilities > 0, weights - shares, np.inf), axis=0, kind="stable")
+    order = np.argsort(np.where(shares > 0, weights - shares, np.inf), axis=0, kind="stable")
     places = np.argsort(order, axis=0, kind="stable")
     return (weights + (places < missing)).astype(np.uint16)
 
@@ -167,19 +174,21 @@ def _entry_text(entry: Entry) -> str:
     assert_never(entry)
 
 
+_ENTRY = re.compile(r"[fc]|r([1-9][0-9]{0,9})(?:-([1-9][0-9]{0,9}))?")
+
+
 def parse_support(text: str) -> tuple[Entry, ...]:
     """Read `support_text` back."""
     entries: list[Entry] = []
     for word in text.split(","):
-        sizes = word[1:].split("-")
-        if word == "f":
-            entries.append(FOLD)
-        elif word == "c":
-            entries.append(CALL)
-        elif word.startswith("r") and all(size.isascii() and size.isdigit() for size in sizes) and len(sizes) <= 2:
-            entries.append(Raise(int(sizes[0])) if len(sizes) == 1 else RaiseBetween(int(sizes[0]), int(sizes[1])))
-        else:
+        found = _ENTRY.fullmatch(word)
+        if found is None:
             raise PolicyError(f"support {quote(text)}: expected f, c, r<size> or r<low>-<high>, joined by commas")
+        low, high = found.groups()
+        if low is None:
+            entries.append(FOLD if word == "f" else CALL)
+        else:
+            entries.append(RaiseBetween(int(low), int(high)) if high else Raise(int(low)))
     return tuple(entries)
 
 
@@ -190,6 +199,8 @@ def pack_weights(weights: Weights) -> bytes:
 
 def unpack_weights(data: bytes, entries: int, columns: int) -> Weights:
     """Read `pack_weights` back, refusing what cannot be a table of that shape."""
+    if not 0 < columns <= MAX_COLUMNS:
+        raise PolicyError(f"stored weights of {columns} hands: expected 1 to {MAX_COLUMNS}")
     expected = entries * columns * 2
     reader = zlib.decompressobj()
     try:
@@ -197,5 +208,7 @@ def unpack_weights(data: bytes, entries: int, columns: int) -> Weights:
     except zlib.error as error:
         raise PolicyError(f"stored weights are damaged: {error}") from None
     if len(raw) != expected:
-        raise PolicyError(f"stored weights hold {len(raw)} bytes: expected {expected}")
+        raise PolicyError(f"stored weights do not hold {expected} bytes")
+    if not reader.eof or reader.unused_data:  # the checksum has not been seen, or something follows it
+        raise PolicyError("stored weights are damaged: they do not end where they should")
     return np.frombuffer(raw, dtype="<u2").astype(np.uint16).reshape(entries, columns)

@@ -22,7 +22,7 @@ from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game, game_text, parse_game
 from protocol.state import Action, action_text
 from protocol.wire import MatchState, deal_text
-from strategies.policy import Origin, Policy, pack_weights, parse_support, support_text, unpack_weights
+from strategies.policy import Origin, Policy, PolicyError, pack_weights, parse_support, support_text, unpack_weights
 
 SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """
@@ -58,6 +58,11 @@ CREATE TABLE IF NOT EXISTS decision (
     weights BLOB NOT NULL,      -- uint16 [support, columns], each column adds up to 65535; zlib
     PRIMARY KEY (match, hand, betting)
 ) STRICT, WITHOUT ROWID;
+"""
+_SELECT_KIND: Final = """
+SELECT user_version, (SELECT count(*) FROM sqlite_schema),
+    (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('match', 'hand', 'decision'))
+FROM pragma_user_version
 """
 _INSERT_HAND: Final = "INSERT OR REPLACE INTO hand VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_DECISION: Final = "INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -164,13 +169,15 @@ class MatchStore:
             for statement, values in self._waiting:
                 self._db.execute(statement, values)
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, OverflowError) as error:  # the latter two: values that SQLite cannot hold
             self.error = str(error)
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("ROLLBACK")
         else:
             self.error = ""
             self._waiting.clear()
+        finally:  # also when interrupted: `close` tries once more
+            if self._db.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
 
     def policies(self, hand: int) -> dict[str, Policy]:
         """The policies stored for an unfinished hand, by the betting they answered."""
@@ -178,7 +185,8 @@ class MatchStore:
             rows = self._db.execute(f"{_SELECT_DECISIONS} AND hand = ?", (self._match, hand)).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"match store {self.path}: {error}") from None
-        return {decision.betting: decision.policy for decision in map(_decision, rows)}
+        decisions = [_decision(self.path, row) for row in rows]
+        return {decision.betting: decision.policy for decision in decisions}
 
     def close(self) -> None:
         """Write what waits and close; raises `StoreError` if something could not be written."""
@@ -220,7 +228,8 @@ class StoreReader:
     def decisions(self, match: int) -> Iterator[StoredDecision]:
         """Its decisions, by hand and in order within the hand."""
         query = f"{_SELECT_DECISIONS} ORDER BY hand, length(betting), betting"
-        yield from map(_decision, self._rows(query, (match,)))
+        for row in self._rows(query, (match,)):
+            yield _decision(self.path, row)
 
     def fallbacks(self) -> int:
         """Decisions, over all matches, that were not made as they should have been."""
@@ -238,10 +247,12 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, ValueError, sqlite3.Error) as error:
         raise StoreError(f"match store {path}: cannot be opened: {error}") from None
     try:
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        version, tables, ours = db.execute(_SELECT_KIND).fetchone()
+        if ours != (3 if version else 0) or (tables and not version):
+            raise StoreError(f"match store {path}: a database of something else: expected a match store or a new file")
         if version not in (0, SCHEMA_VERSION):
             raise StoreError(f"match store {path}: version {version}: this Paratus reads version {SCHEMA_VERSION}")
         db.execute("PRAGMA journal_mode = WAL")
@@ -258,10 +269,13 @@ def _open(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _decision(row: tuple[Any, ...]) -> StoredDecision:
+def _decision(path: Path, row: tuple[Any, ...]) -> StoredDecision:
     hand, betting, board, action, seconds, support, columns, weights, *origin = row
-    entries = parse_support(support)
-    policy = Policy(entries, unpack_weights(weights, len(entries), columns), Origin(*origin))
+    try:
+        entries = parse_support(support)
+        policy = Policy(entries, unpack_weights(weights, len(entries), columns), Origin(*origin))
+    except PolicyError as error:
+        raise StoreError(f"match store {path}: hand {hand}, decision {betting!r}: {error}") from None
     return StoredDecision(hand, betting, board, action, seconds, policy)
 
 
