@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-BENCHMARKS = ("rules", "ranking", "startup", "matches")
+BENCHMARKS = ("rules", "ranking", "store", "startup", "matches")
 
 
 def main(names: list[str]) -> int:
