@@ -66,7 +66,11 @@ def run_command(options: argparse.Namespace) -> int:
     for warning in parsed.warnings:
         _say(f"warning: {warning}")
     strategy = make_strategy(config.bot.agent, parsed.game)
-    store = _open_store(config, parsed.game, strategy) if config.store.enabled else None
+    try:
+        store = _open_store(config, parsed.game, strategy) if config.store.enabled else None
+    except StoreError as error:
+        _say(str(error))
+        return STORE_FAILED
     session = Session(parsed.game, strategy, config, store)
     _say(
         f"{strategy.name} plays {parsed.game.name}, seed {config.bot.seed}" + (f", store {store.path}" if store else "")

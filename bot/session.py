@@ -8,12 +8,13 @@ counted, stored as route `fallback`, and said at the end.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
 
 from bot.clock import Clock
 from bot.config import BotConfig
@@ -47,9 +48,6 @@ class Ending:
     message: str
 
 
-_SLOW_THREAD: Final = "strategy"
-
-
 class Session:
     """One seat of one match."""
 
@@ -75,7 +73,6 @@ class Session:
         self._last_hand: int | None = None
         self._past: list[Decided] = []
         self._thinking: asyncio.Future[Policy] | None = None
-        self._thread: ThreadPoolExecutor | None = None
 
     async def play(self, stream: LineStream) -> Ending:
         """Play until the connection ends, whoever ends it."""
@@ -90,22 +87,20 @@ class Session:
             self.client.closed()
             return self._disconnected(str(error))
         finally:
-            if self._thread is not None:
-                self._thread.shutdown(wait=False, cancel_futures=True)
+            if self._thinking is not None:
+                self._thinking.cancel()
 
     async def _play(self, stream: LineStream) -> Ending:
-        wait = self._config.wait
-        timeout_s = wait.first_state_s
+        wait_s = self._config.wait.first_state_s
         store = self._store
         while True:
-            if store is not None and store.hand_waits and not stream.line_ready:
+            if store is not None and store.hand_waits and not (stream.line_ready and self._strategy.inline):
                 store.flush()
-            line = await stream.read_line(timeout_s)
+            seen = await self._next_state(stream, wait_s)
             asked_s = self._monotonic()
-            timeout_s = wait.line_s
-            seen = self.client.receive(line)
-            if seen is None:
-                continue
+            wait_s = self._config.wait.line_s
+            if seen.hand != self._hand:
+                self._begin_hand(seen)
             if seen.acting:
                 action, policy = await self._decide(seen)
                 data = self.client.act(action)
@@ -119,6 +114,28 @@ class Session:
             elif seen.state.finished:
                 self._finish_hand(seen)
 
+    async def _next_state(self, stream: LineStream, wait_s: float) -> MatchState:
+        """The next state; comments do not prolong the wait for it."""
+        deadline_s = self._monotonic() + wait_s
+        late = DeadlineExceeded(f"no state arrived within {wait_s:.1f} s")
+        while True:
+            try:
+                line = await stream.read_line(deadline_s - self._monotonic())
+            except DeadlineExceeded:
+                raise late from None
+            seen = self.client.receive(line)
+            if seen is not None:
+                return seen
+            if self._monotonic() > deadline_s:
+                raise late
+
+    def _begin_hand(self, first: MatchState) -> None:
+        """The first state that we see of a hand: in a match that resumes it may lie in its middle."""
+        self._hand, self._past = first.hand, []
+        if first.state.actions:
+            with contextlib.suppress(Exception):  # a strategy that raises: its earlier decisions are missing
+                self._past = self._recover(first, self._clock.budget(first.hand))
+
     def _finish_hand(self, last: MatchState) -> None:
         value = payoffs(last.state, last.deal)[last.position]
         self.total_chips += value
@@ -128,13 +145,8 @@ class Session:
 
     async def _decide(self, asked: MatchState) -> tuple[Action, Policy]:
         """The action to send and the policy it was drawn from."""
-        if asked.hand != self._hand:
-            self._hand = asked.hand
-            self._past = []
         budget = self._clock.budget(asked.hand)
         try:
-            if not self._past:
-                self._past = self._recover(asked, budget)
             spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
             policy = await self._think(spot, budget)
             check_policy(policy, asked.state)
@@ -153,26 +165,26 @@ class Session:
         self._past.append(Decided(asked.state, policy))
         return action, policy
 
-    def _recover(self, asked: MatchState, budget: Budget) -> list[Decided]:
-        """Our decisions of this hand before we joined it: empty but in a match that resumes in the middle of a hand.
+    def _recover(self, joined: MatchState, budget: Budget) -> list[Decided]:
+        """Our decisions of this hand before we joined it.
 
         An inline strategy decides again (as it did: its draws are keyed), another's policies are in the store.
         """
         past: list[Decided] = []
         stored = None
         state = start(self._game)
-        for action in asked.state.actions:
-            if state.actor == asked.position:
-                board = asked.deal.board[: self._game.board_cards_by(state.street)]
+        for action in joined.state.actions:
+            if state.actor == joined.position:
+                board = joined.deal.board[: self._game.board_cards_by(state.street)]
                 if self._strategy.inline:
-                    spot = Spot(asked.hand, asked.position, state, board, tuple(past))
+                    spot = Spot(joined.hand, joined.position, state, board, tuple(past))
                     policy: Policy | None = self._strategy.policy(spot, budget, self._draws("strategy", state))
                     if self._store is not None and policy is not None:
-                        seen = replace(asked, state=state, deal=asked.deal._replace(board=board))
+                        seen = replace(joined, state=state, deal=joined.deal._replace(board=board))
                         self._store.add_decision(seen, policy, action, 0.0)
                 else:
                     if stored is None:
-                        stored = self._store.policies(asked.hand) if self._store is not None else {}
+                        stored = self._store.policies(joined.hand) if self._store is not None else {}
                     policy = stored.get(state.betting)
                 if policy is not None:
                     past.append(Decided(state, policy))
@@ -185,10 +197,7 @@ class Session:
             return self._strategy.policy(spot, budget, draws)
         if self._thinking is not None and not self._thinking.done():
             raise TimeoutError
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix=_SLOW_THREAD)
-        loop = asyncio.get_running_loop()
-        self._thinking = loop.run_in_executor(self._thread, self._strategy.policy, spot, budget, draws)
+        self._thinking = asyncio.wrap_future(_in_thread(lambda: self._strategy.policy(spot, budget, draws)))
         self._thinking.add_done_callback(lambda done: done.cancelled() or done.exception())
         async with asyncio.timeout(budget.deadline_s - self._monotonic()):
             return await asyncio.shield(self._thinking)
@@ -217,3 +226,19 @@ class Session:
             return f"in the middle of a hand, after {played} finished hands"
         wanted = self._config.bot.hands
         return f"after {played}{f' of {wanted}' if wanted else ''} hands" if played else "before the first hand"
+
+
+def _in_thread(decide: Callable[[], Policy]) -> Future[Policy]:
+    """Run in a thread of its own, which does not keep the process alive: a strategy may never come back."""
+    outcome: Future[Policy] = Future()
+    outcome.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            outcome.set_result(decide())
+        except BaseException as error:
+            passes = isinstance(error, Exception) and not isinstance(error, StopIteration)  # futures refuse that one
+            outcome.set_exception(error if passes else RuntimeError(repr(error)))
+
+    threading.Thread(target=work, name="strategy", daemon=True).start()
+    return outcome

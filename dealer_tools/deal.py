@@ -13,6 +13,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO
 
@@ -98,6 +99,11 @@ def run_command(options: argparse.Namespace) -> int:
         raise ConfigError(str(error)) from None
     ports = _ports(options.ports, len(players))
     with _open_files(options, dealer) as files:
+        if dealer.hands_played == header.hands:
+            _write_header(dealer, files)
+            Table(dealer, (), files, version_timeout_s=0).score()
+            print(score_line(dealer.score), flush=True)
+            return 0
         if run(_deal(dealer, files, ports, options)):
             return 0
     print(f"paratus deal: {dealer.reason}", file=sys.stderr)
@@ -111,6 +117,11 @@ def _ports(text: str, players: int) -> list[int]:
     return [int(word) for word in words]
 
 
+def _reason(error: OSError) -> str:
+    """Without what event loops add to it."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+
+
 async def _deal(dealer: Dealer, files: Files, ports: list[int], options: argparse.Namespace) -> bool:
     listeners: list[SeatListener] = []
     streams: list[LineStream] = []
@@ -119,7 +130,7 @@ async def _deal(dealer: Dealer, files: Files, ports: list[int], options: argpars
             try:
                 listeners.append(await SeatListener.open(options.bind, port))
             except OSError as error:
-                raise ConfigError(f"cannot listen on {options.bind}:{port}: {error.strerror}") from None
+                raise ConfigError(f"cannot listen on {options.bind}:{port}: {_reason(error)}") from None
         print(*[listener.port for listener in listeners], flush=True)
         _write_header(dealer, files)
         timeout_s = None if options.start_timeout < 0 else options.start_timeout / 1e3
@@ -192,14 +203,14 @@ def _resume(dealer: Dealer, path: Path) -> list[HandRecord]:
 
 def _mend_log(dealer: Dealer, path: Path, finished: list[HandRecord]) -> None:
     """Rewrite the log as far as the transactions go; refuse if what is there belongs to something else."""
-    lines = dealer.header.lines() if finished else []
-    lines += [state_line(record) for record in finished]
+    lines = [*dealer.header.lines(), *map(state_line, finished)]
+    ends = [score_line(dealer.score)] if len(finished) == dealer.header.hands else []
     if path.exists():
         there = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
-        for number, (old, new) in enumerate(zip(there, lines, strict=False), 1):
-            if old != new:
-                raise ConfigError(f"{path}:{number}: {quote(old)}: the transactions say {quote(new)}")
-    if lines:
-        temporary = path.with_name(path.name + ".tmp")
-        temporary.write_text("".join([line + "\n" for line in lines]), encoding="utf-8")
-        temporary.replace(path)
+        for number, (old, new) in enumerate(zip_longest(there, lines + ends), 1):
+            if old is not None and old != new:
+                expected = "nothing" if new is None else quote(new)
+                raise ConfigError(f"{path}:{number}: {quote(old)}: the transactions say {expected}")
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text("".join([line + "\n" for line in lines]), encoding="utf-8")
+    temporary.replace(path)

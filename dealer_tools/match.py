@@ -185,7 +185,8 @@ def _check_plan(plan: Plan, folder: Path) -> None:
 def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, before: int) -> None:
     """Play a leg from wherever its files say it stands."""
     folder.mkdir(exist_ok=True)
-    log = folder / "match.log"
+    log, messages = folder / "match.log", folder / "match.messages"
+    _refuse_warnings(messages)
     if log.exists() and b"\nSCORE:" in log.read_bytes():
         bar.show(before + plan.hands)
         return
@@ -196,13 +197,15 @@ def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, befo
             "dealer",
             _dealer_command(plan, leg, folder, game_file),
             stdout=subprocess.PIPE,
-            stderr=folder / "match.messages",
+            stderr=messages,
         )
-        ports = read_line(dealer, _PORTS_TIMEOUT_S).split()
-        for name, port in zip(leg.players, ports, strict=True):
-            output = folder / f"{name}.out"
-            children.start(name, _bot_command(plan, leg, name, port, folder, game_file), stdout=output, stderr=output)
+        ports = read_line(dealer, _PORTS_TIMEOUT_S)
+        if not ports.startswith("SCORE:"):  # which is all there was to do for an attempt that ended just before it
+            for name, port in zip(leg.players, ports.split(), strict=True):
+                output, command = folder / f"{name}.out", _bot_command(plan, leg, name, port, folder, game_file)
+                children.start(name, command, stdout=output, stderr=output)
         _watch(children, dealer, folder, plan.hands, bar, before)
+    _refuse_warnings(messages)
 
 
 def _dealer_command(plan: Plan, leg: Leg, folder: Path, game_file: Path) -> list[str]:
@@ -237,8 +240,7 @@ def _watch(
         played += sum(line.startswith(b"STATE:") for line in log.lines())
         bar.show(before + min(played, hands))
         for line in messages.lines():
-            if line.startswith(b"WARNING"):
-                raise MatchError(f"{folder}: the dealer says {quote(line.decode('ascii', 'replace').strip())}")
+            _refuse_warning(line, folder)
         if done is not None:
             break
         _check_players(children, folder, dealer)
@@ -254,9 +256,22 @@ def _watch(
             raise MatchError(f"{name} {how}: {_last_line(folder / f'{name}.out')}")
 
 
+def _refuse_warnings(messages: Path) -> None:
+    """Also those of earlier attempts: a match with a corrected action is no match, however it goes on."""
+    if messages.exists():
+        with messages.open("rb") as lines:
+            for line in lines:
+                _refuse_warning(line, messages.parent)
+
+
+def _refuse_warning(line: bytes, folder: Path) -> None:
+    if line.startswith(b"WARNING"):
+        raise MatchError(f"{folder}: the dealer says {quote(line.decode('ascii', 'replace').strip())}")
+
+
 def _check_players(children: Children, folder: Path, dealer: subprocess.Popen[bytes]) -> None:
     for name, code in children.exit_codes().items():
-        if code is not None and code != 0 and name != "dealer":
+        if code is not None and name != "dealer":
             try:  # a match that has just ended, or a dealer that is about to say what happened
                 if dealer.wait(_GRACE_S) == 0:
                     return

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
-from protocol.errors import DeadlineExceeded, Disconnected
+from protocol.errors import DeadlineExceeded, Disconnected, ParatusError
 from protocol.game import Seat
 from protocol.log import MICROS, clock_text
 from protocol.stream import LineStream
+from protocol.wire import VERSION_LINE
 
 
 class SteadyClock:
@@ -58,9 +59,11 @@ class Table:
         dealer = self._dealer
         dealer.mark_sent(self._now())
         while dealer.phase in (Phase.GREETING, Phase.PLAYING):
-            seat = dealer.acting_seat
+            seat, patience_s = dealer.acting_seat, self._patience_s()
             try:
-                line = await self._seats[seat].read_line(self._patience_s())
+                if patience_s <= 0:  # also while lines that answer nothing go on arriving
+                    raise DeadlineExceeded
+                line = await self._seats[seat].read_line(patience_s)
             except Disconnected as error:
                 effects = dealer.lost(seat, self._now(), str(error))
             except DeadlineExceeded:
@@ -71,6 +74,11 @@ class Table:
         for stream in self._seats:
             await stream.close()
         return dealer.phase is Phase.OVER
+
+    def score(self) -> None:
+        """End a match that resumes after its last action: nobody is needed for that."""
+        while self._dealer.phase is Phase.GREETING:
+            self._carry_out(self._dealer.receive(VERSION_LINE, self._now()))
 
     def _patience_s(self) -> float:
         if self._dealer.phase is Phase.GREETING:
@@ -97,11 +105,18 @@ class Table:
         for seat, text in told.items():
             with contextlib.suppress(Disconnected):  # noticed when that seat has to act
                 self._seats[seat].write(text.encode())
-        self._dealer.mark_sent(self._now())
+        if told:  # a line that answers nothing leaves the clock running
+            self._dealer.mark_sent(self._now())
         if messages:
             _append(self._files.messages, "".join(messages))
 
 
 def _append(file: BinaryIO | None, text: str) -> None:
-    if file is not None:
-        file.write(text.encode())
+    if file is None:
+        return
+    rest = memoryview(text.encode())
+    try:
+        while rest:  # a disk that is nearly full takes a part
+            rest = rest[file.write(rest) :]
+    except OSError as error:
+        raise ParatusError(f"{file.name}: {error.strerror}") from None

@@ -25,6 +25,7 @@ from protocol.wire import MatchState, deal_text
 from strategies.policy import Origin, Policy, PolicyError, pack_weights, parse_support, support_text, unpack_weights
 
 SCHEMA_VERSION: Final = 1
+_MAGIC: Final = b"SQLite format 3\0"
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS match (
     id INTEGER PRIMARY KEY,
@@ -246,6 +247,8 @@ class StoreReader:
 def _open(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and not _looks_right(path):  # SQLite takes a few bytes of anything for an empty database
+            raise StoreError(f"match store {path}: file is not a database: expected a match store or a new file")
         db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
     except (OSError, ValueError, sqlite3.Error) as error:
         raise StoreError(f"match store {path}: cannot be opened: {error}") from None
@@ -267,6 +270,11 @@ def _open(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _looks_right(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) in (b"", _MAGIC)
 
 
 def _decision(path: Path, row: tuple[Any, ...]) -> StoredDecision:

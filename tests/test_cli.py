@@ -1,0 +1,495 @@
+"""The command line as users meet it: quick, one line for what is wrong, and the right exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from bot import cli, doctor
+from bot.config import DEFAULT_FILE
+from protocol.errors import BlueprintError, ConfigError, Disconnected
+from protocol.game import DEFAULT_GAME, shipped_games
+from strategies.registry import STRATEGIES
+
+HEAVY = {"asyncio", "numba", "numpy", "pydantic", "rich", "sqlite3", "subprocess", "uvloop"}
+FULL = Path("/dev/full")
+PARATUS = [sys.executable, "-m", "bot.cli"]
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch, tmp_path):
+    for variable in ("PARATUS_GAME", "PARATUS_AGENT", "PARATUS_CONFIG", "PYTHONUNBUFFERED"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def call(capsys):
+    """Run a command in this process: its exit code, stdout and stderr."""
+
+    def call_main(*arguments):
+        try:
+            code = cli.main(arguments)
+        except SystemExit as exit_:
+            code = exit_.code
+        return code, *capsys.readouterr()
+
+    return call_main
+
+
+@pytest.fixture
+def silent_dealer():
+    """A port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield str(server.getsockname()[1])
+
+
+@pytest.fixture
+def impatient(tmp_path):
+    """Settings that give up at once, and keep no record."""
+    path = tmp_path / "impatient.toml"
+    path.write_text("[wait]\nconnect_s = 0.2\nfirst_state_s = 0.05\n[store]\nenabled = false\n")
+    return str(path)
+
+
+def run(*arguments, **options):
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+def one_line(text):
+    assert text.endswith("\n")
+    assert text[:-1].isprintable(), text
+    return text[:-1]
+
+
+# --- Quick, and nothing heavy ---------------------------------------------------------------------------------------
+
+
+def test_help_in_under_a_second():
+    took = []
+    for _ in range(3):
+        begun = time.monotonic()
+        shown = run(*PARATUS, "--help")
+        took.append(time.monotonic() - begun)
+        assert shown.returncode == 0
+        assert shown.stderr == ""
+        for command, (_, what) in cli.COMMANDS.items():
+            assert f"  {command} " in shown.stdout
+            assert what in shown.stdout
+    assert min(took) < 1.0  # 0.1 s; the best of three, since the machine is shared
+
+
+def imported(code):
+    """The modules that a fresh interpreter has after `code`, and the seconds it took."""
+    script = f"""
+import json, sys, time
+begun = time.perf_counter()
+{code}
+took = time.perf_counter() - begun
+import threading
+print(json.dumps([took, sorted(sys.modules), threading.active_count()]), file=sys.stderr)
+"""
+    ran = run(sys.executable, "-c", script)
+    assert ran.returncode == 0, ran.stderr
+    took, modules, threads = json.loads(ran.stderr.splitlines()[-1])
+    assert threads == 1
+    return took, set(modules)
+
+
+def test_the_protocol_imports_at_once_and_alone():
+    times = []
+    for _ in range(3):
+        took, modules = imported("import protocol")
+        times.append(took)
+        assert not modules & (HEAVY | {"socket", "logging"})
+    assert min(times) < 0.2  # 0.04 s
+
+
+def test_importing_the_packages_starts_nothing_heavy():
+    took, modules = imported(f"import {', '.join(doctor.PACKAGES)}, bot.cli, bot.doctor, bot.warm")
+    assert set(doctor.PACKAGES) <= modules
+    assert not modules & (HEAVY - {"subprocess"})  # the standard library's own modules may want it
+    assert took < 1.0
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nonsense"], []], ids=str)
+def test_the_overview_imports_nothing_heavy(arguments):
+    _, modules = imported(f"from bot.cli import main; main({arguments})")
+    assert not modules & (HEAVY - {"subprocess"})
+
+
+@pytest.mark.parametrize("module", ["bot.play", "dealer_tools.deal", "dealer_tools.match"])
+def test_the_commands_import_in_under_a_second(module):
+    took, modules = imported(f"import {module}")
+    assert "numba" not in modules
+    assert took < 1.0  # 0.2 s
+
+
+@pytest.mark.parametrize("agent", ["random", "always-call"])
+def test_a_baseline_plays_without_numba(agent, silent_dealer, impatient):
+    arguments = ["bot", "127.0.0.1", silent_dealer, "--agent", agent, "--config", impatient]
+    _, modules = imported(f"from bot.cli import main; assert main({arguments}) == 5")
+    assert "strategies.policy" in modules
+    assert "numba" not in modules
+
+
+# --- Help and lists -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_every_command_has_help(call, command, option):
+    code, out, err = call(command, option)
+    assert code == 0
+    assert out.startswith(f"usage: paratus {command} ")
+    assert len(out) > 200 or command == "warm"
+    assert err == ""
+
+
+def test_version(call):
+    assert call("--version") == (0, f"paratus {version('paratus')}\n", "")
+
+
+def test_print_config_is_the_shipped_file(call):
+    assert call("bot", "--print-config") == (0, DEFAULT_FILE.read_text(encoding="utf-8"), "")
+
+
+def test_list(call):
+    assert call("bot", "--list") == (0, "".join(f"{name}\n" for name in STRATEGIES), "")
+
+
+def test_help_names_the_agents_and_the_game(call):
+    _, out, _ = call("bot", "--help")
+    assert set(STRATEGIES) <= set(out.replace(",", " ").split())
+    assert DEFAULT_GAME in out.replace("\n", "").replace(" ", "")
+
+
+# --- One line for what is wrong -------------------------------------------------------------------------------------
+
+
+def test_no_command(call):
+    code, out, err = call()
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: paratus COMMAND")
+
+
+@pytest.mark.parametrize("command", ["nonsense", "BOT", "--nonsense", "bot ", "", "a\nb", "\udcff", "x" * 5000])
+def test_unknown_commands(call, command):
+    code, out, err = call(command, "--help")
+    assert (code, out) == (2, "")
+    assert one_line(err).endswith(f"is not a command: expected one of {', '.join(cli.COMMANDS)}")
+    assert len(err) < 300
+
+
+AGENTS, GAMES = ", ".join(STRATEGIES), ", ".join(shipped_games())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "HOST and PORT are missing: expected the dealer's address and the port of this seat"),
+        (["localhost"], "HOST and PORT are missing: expected"),
+        (["localhost", "x"], "argument PORT: 'x': expected a whole number"),
+        (["localhost", "80.5"], "argument PORT: '80.5': expected a whole number"),
+        (["localhost", "9" * 5000], "expected a whole number"),
+        (["localhost", "0"], "port 0: expected 1 to 65535"),
+        (["localhost", "65536"], "port 65536: expected 1 to 65535"),
+        (["localhost", "-1"], "port -1: expected 1 to 65535"),
+        (["localhost", "1", "2"], "unrecognized arguments: 2"),
+        (["localhost", "1", "--nonsense"], "unrecognized arguments: --nonsense"),
+        (["localhost", "1", "--agent"], "argument --agent: expected one argument"),
+        (["localhost", "1", "--agent", "nobody"], f"agent 'nobody' is not known: expected one of {AGENTS}"),
+        (["localhost", "1", "--game", "chess"], f"expected a .game file or one of {GAMES}"),
+        (["localhost", "1", "--game", os.devnull], "missing limit or nolimit, numPlayers"),
+        (["localhost", "1", "--seed", "x"], "argument --seed: 'x': expected a whole number"),
+        (["localhost", "1", "--seed", "-1"], "options: bot.seed = -1: Input should be greater than or equal to 0"),
+        (["localhost", "1", "--hands", "-1"], "options: bot.hands = -1: Input should be greater than or equal to 0"),
+        (["localhost", "1", "--match", "m" * 201], "String should have at most 200 characters"),
+        (["localhost", "1", "--config", "missing.toml"], "missing.toml: No such file or directory: expected a config"),
+    ],
+)
+def test_bad_usage_of_bot(call, arguments, expected):
+    code, out, err = call("bot", *arguments)
+    assert (code, out) == (2, "")
+    line = one_line(err)
+    assert line.startswith("paratus bot: ")
+    assert expected in line
+    assert len(line) < 500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["deal"], "the following arguments are required: NAME, GAME, HANDS, SEED, PLAYER"),
+        (["deal", "m", DEFAULT_GAME, "x", "0", "a", "b"], "argument HANDS: 'x': expected a number from 1"),
+        (["deal", "m", DEFAULT_GAME, "1", "0", "a"], f"1 players: {DEFAULT_GAME} is played by 2"),
+        (["deal", "m", "chess", "1", "0", "a", "b"], "expected a .game file or one of"),
+        (["match", "leduc"], "the following arguments are required: AGENT"),
+        (["match", "leduc", "random", "nobody"], f"neither an executable file nor one of {AGENTS}"),
+        (["match", "leduc", "random", "random", "--hands", "0"], "argument --hands: '0': expected a number from 1"),
+        (["doctor", "now"], "unrecognized arguments: now"),
+        (["warm", "--json"], "unrecognized arguments: --json"),
+    ],
+)
+def test_bad_usage_of_other_commands(call, arguments, expected):
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "")
+    assert one_line(err).startswith(f"paratus {arguments[0]}: ")
+    assert expected in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ConfigError("bad setting"), 2, "paratus fake: bad setting\n"),
+        (BlueprintError("bad blueprint"), 1, "paratus fake: bad blueprint\n"),
+        (Disconnected("gone"), 1, "paratus fake: gone\n"),
+        (
+            PermissionError(13, "Permission denied", "/there"),
+            1,
+            "paratus fake: [Errno 13] Permission denied: '/there'\n",
+        ),
+        (BrokenPipeError(32, "Broken pipe"), 1, ""),
+        (KeyboardInterrupt(), 130, "paratus fake: interrupted\n"),
+    ],
+)
+def test_what_commands_raise(call, monkeypatch, error, code, said):
+    def raise_it(options):
+        raise error
+
+    module = ModuleType("fake_command")
+    module.add_arguments, module.run_command = lambda parser: None, raise_it
+    monkeypatch.setitem(sys.modules, "fake_command", module)
+    monkeypatch.setitem(cli.COMMANDS, "fake", ("fake_command", "fail"))
+    assert call("fake") == (code, "", said)
+
+
+def test_a_bug_is_not_hidden(monkeypatch):
+    module = ModuleType("fake_command")
+    module.add_arguments, module.run_command = lambda parser: None, lambda options: 1 // 0
+    monkeypatch.setitem(sys.modules, "fake_command", module)
+    monkeypatch.setitem(cli.COMMANDS, "fake", ("fake_command", "fail"))
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["fake"])
+
+
+# --- Output that cannot be written ----------------------------------------------------------------------------------
+
+PRINTING = [["--help"], ["--version"], ["bot", "--list"], ["bot", "--help"], ["bot", "--print-config"]]
+
+
+@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_left(arguments, unbuffered, monkeypatch):
+    """As in `paratus bot --list | head -0`, but certain to have left before."""
+    if unbuffered:
+        monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    ran = subprocess.run([*PARATUS, *arguments], stdout=write_end, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(write_end)
+    unseen = unbuffered and arguments == ["bot", "--help"]  # argparse ignores that its own text was not written
+    assert (ran.returncode, ran.stderr) == (0 if unseen else 1, b"")
+
+
+def test_a_reader_that_leaves():
+    ran = run("sh", "-c", 'for i in 1 2 3; do "$0" -m bot.cli bot --list | head -0; done', sys.executable)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", PRINTING[:3], ids=" ".join)
+def test_a_full_disk(arguments):
+    with FULL.open("wb") as full:
+        ran = subprocess.run([*PARATUS, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert ran.returncode == 1
+    assert one_line(ran.stderr.decode()).endswith("No space left on device")
+
+
+def test_a_closed_stdout():
+    ran = run("sh", "-c", '"$0" -m bot.cli bot --list >&-', sys.executable)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_terminal_with_few_characters(monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    ran = run(*PARATUS, "--help")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.isascii()
+
+
+# --- Playing --------------------------------------------------------------------------------------------------------
+
+
+def test_a_silent_dealer(call, silent_dealer, impatient):
+    code, out, err = call("bot", "127.0.0.1", silent_dealer, "--config", impatient, "--agent", "all-in")
+    assert (code, out) == (5, "")
+    first, last = err.splitlines()
+    assert first == f"paratus bot: all-in plays {DEFAULT_GAME}, seed 0"
+    assert last.startswith("paratus bot: the dealer is silent: ")
+
+
+def test_no_dealer(call, impatient):
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # but does not listen
+        port = bound.getsockname()[1]
+        code, _, err = call("bot", "127.0.0.1", str(port), "--config", impatient)
+    assert code == 3
+    assert f"paratus bot: cannot connect to 127.0.0.1:{port}: " in err
+
+
+def test_ctrl_c():
+    with socket.create_server(("127.0.0.1", 0)) as dealer:
+        dealer.settimeout(30)
+        port = str(dealer.getsockname()[1])
+        bot = subprocess.Popen([*PARATUS, "bot", "127.0.0.1", port], stderr=subprocess.PIPE, text=True)
+        seat, _ = dealer.accept()
+    with bot, seat:
+        assert "random plays" in bot.stderr.readline()
+        bot.send_signal(signal.SIGINT)
+        assert one_line(bot.stderr.read()) == "paratus bot: interrupted"
+    assert bot.returncode == 130
+
+
+def test_the_game_comes_from_the_option_else_the_file_else_the_environment(
+    call, silent_dealer, impatient, tmp_path, monkeypatch
+):
+    def game(*options):
+        return call("bot", "127.0.0.1", silent_dealer, *options)[2].split(" plays ")[1].split(",")[0]
+
+    with_game = tmp_path / "game.toml"
+    with_game.write_text('[bot]\ngame = "kuhn.limit.3p"\n' + (tmp_path / "impatient.toml").read_text())
+    assert game("--config", impatient) == DEFAULT_GAME
+    monkeypatch.setenv("PARATUS_GAME", "leduc")
+    assert game("--config", impatient) == "leduc"
+    assert game("--config", str(with_game)) == "kuhn.limit.3p"
+    assert game("--config", str(with_game), "--game", "holdem.limit.3p") == "holdem.limit.3p"
+    monkeypatch.setenv("PARATUS_GAME", "")
+    assert game("--config", impatient) == DEFAULT_GAME
+    monkeypatch.setenv("PARATUS_GAME", "chess")
+    code, _, err = call("bot", "127.0.0.1", silent_dealer, "--config", impatient)
+    assert code == 2
+    assert one_line(err).startswith("paratus bot: chess: No such file or directory: expected a .game file")
+
+
+@pytest.fixture
+def player(monkeypatch, capsys):
+    def call_player(*arguments):
+        monkeypatch.setattr(sys, "argv", ["paratus-player", *arguments])
+        return cli.player(), *capsys.readouterr()
+
+    return call_player
+
+
+@pytest.mark.parametrize("arguments", [(), ("127.0.0.1",), ("127.0.0.1", "1", "--agent"), ("--help",)], ids=str)
+def test_player_usage(player, arguments):
+    code, out, err = player(*arguments)
+    assert (code, out) == (2, "")
+    assert one_line(err).startswith("usage: paratus-player IP PORT ")
+
+
+def test_player_is_configured_by_the_environment(player, monkeypatch, silent_dealer, impatient):
+    monkeypatch.setenv("PARATUS_CONFIG", impatient)
+    monkeypatch.setenv("PARATUS_AGENT", "always-call")
+    monkeypatch.setenv("PARATUS_GAME", "leduc")
+    code, _, err = player("127.0.0.1", silent_dealer)
+    assert code == 5
+    assert err.startswith("paratus bot: always-call plays leduc, seed 0\n")
+    monkeypatch.setenv("PARATUS_AGENT", "")
+    monkeypatch.delenv("PARATUS_GAME")
+    assert player("127.0.0.1", silent_dealer)[2].startswith(f"paratus bot: random plays {DEFAULT_GAME}, seed 0\n")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("PARATUS_AGENT", "nobody", "agent 'nobody' is not known"),
+        ("PARATUS_CONFIG", "missing.toml", "missing.toml: No such file"),
+        ("PARATUS_GAME", "chess", "chess: No such file"),
+    ],
+)
+def test_player_refuses_a_bad_environment(player, monkeypatch, variable, value, expected):
+    monkeypatch.setenv(variable, value)
+    code, out, err = player("127.0.0.1", "1")
+    assert (code, out) == (2, "")
+    assert expected in one_line(err)
+
+
+# --- Doctor and warm ------------------------------------------------------------------------------------------------
+
+
+def test_the_doctor_finds_this_machine_well(call):
+    code, out, err = call("doctor")
+    assert code == 0, out
+    assert err == ""
+    assert all(line.startswith("ok  ") for line in out.splitlines())
+    code, as_json, _ = call("doctor", "--json")
+    findings = json.loads(as_json)
+    assert code == 0
+    assert all(finding.keys() == {"check", "ok", "text"} and finding["ok"] is True for finding in findings)
+    checks = [finding["check"] for finding in findings]
+    assert checks == [line[4:17].strip() for line in out.splitlines()]
+    assert {"python", "cores", "memory", "kernels", *doctor.PACKAGES, *doctor.DEPENDENCIES} <= set(checks)
+
+
+def _fail():
+    raise ImportError("Numba needs\nan older NumPy")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("_MIN_PYTHON", (9, 9), "BAD  python "),
+        ("_MIN_MEMORY_GIB", 1e9, "GiB free: expected 1000000000.0"),
+        ("DEPENDENCIES", ("numpy", "no-such-distribution"), "not installed: pip install paratus again"),
+        ("PACKAGES", ("protocol", "json"), "another package shadows it"),
+        ("PACKAGES", ("numpy",), "also installed by numpy: use an environment of its own"),
+        ("PACKAGES", ("no_such_package",), "imported from None"),
+        ("warm_up", _fail, "BAD  kernels      ImportError: Numba needs an older NumPy"),
+    ],
+)
+def test_the_doctor_finds_what_is_wrong(call, monkeypatch, name, value, expected):
+    if name != "warm_up":
+        monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
+    monkeypatch.setattr(doctor, name, value)
+    code, out, err = call("doctor")
+    assert code == 1
+    assert err == ""
+    assert [expected in line for line in out.splitlines() if line.startswith("BAD")] == [True]
+    assert out.splitlines()[-1].startswith("ok   temporary")  # it goes on to the end
+    code, as_json, _ = call("doctor", "--json")
+    assert code == 1
+    assert [finding["ok"] for finding in json.loads(as_json)].count(False) == 1
+
+
+def test_a_missing_uvloop_is_no_fault(call, monkeypatch):
+    monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
+
+    def missing(name):
+        if name == "uvloop":
+            raise doctor.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", missing)
+    code, out, _ = call("doctor")
+    assert code == 0
+    assert "ok   uvloop       not installed: slower without it\n" in out
+
+
+def test_warm(call):
+    code, out, err = call("warm")
+    assert (code, out) == (0, "")
+    assert "hand ranking: ready after " in err
+    code, _, again = call("warm")
+    assert code == 0
+    assert float(again.split("ready after ")[1].split()[0]) < 1.0  # nothing is left to do

@@ -1,0 +1,221 @@
+"""The configuration: the shipped file says everything and says it right; what is wrong is refused in one line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from bot.config import DEFAULT_FILE, BotConfig, load_config
+from protocol.errors import ConfigError
+from protocol.game import DEFAULT_GAME, load_game
+from protocol.log import Limits
+from strategies.registry import STRATEGIES
+
+_COMMENTED_KEY = re.compile(r"^# (?=[a-z_]+ = )", re.MULTILINE)
+SHIPPED = DEFAULT_FILE.read_text(encoding="utf-8")
+UNCOMMENTED = _COMMENTED_KEY.sub("", SHIPPED)
+
+
+def keys(model: type[BaseModel]) -> dict[str, list[str]]:
+    return {name: list(field.annotation.model_fields) for name, field in model.model_fields.items()}
+
+
+# --- The shipped file -----------------------------------------------------------------------------------------------
+
+
+def test_the_shipped_file_says_the_defaults():
+    assert load_config(DEFAULT_FILE, {}) == BotConfig() == load_config(None, {})
+
+
+def test_the_shipped_file_has_every_key_in_the_order_of_the_model():
+    assert {name: list(section) for name, section in tomllib.loads(UNCOMMENTED).items()} == keys(BotConfig)
+
+
+def test_commented_keys_show_what_happens_without_them():
+    values, defaults = tomllib.loads(UNCOMMENTED), BotConfig().model_dump()
+    assert {section: {**values[section], **tomllib.loads(SHIPPED)[section]} for section in values} == values
+    commented = [
+        (section, key) for section in values for key in values[section] if key not in tomllib.loads(SHIPPED)[section]
+    ]
+    assert commented == [("bot", "game")]
+    assert defaults["bot"]["game"] is None
+    assert values["bot"]["game"] == DEFAULT_GAME
+    load_game(values["bot"]["game"])
+    assert values["bot"]["agent"] in STRATEGIES
+
+
+def test_every_key_is_explained_above():
+    """By a comment of its own, or by one for the keys that follow each other."""
+    explained = False
+    for line in UNCOMMENTED.splitlines():
+        if line.startswith("#"):
+            explained = line.rstrip().endswith((".", ":")) or explained
+        elif not line or line.startswith("["):
+            explained = False
+        else:
+            assert explained, line
+
+
+def test_the_file_fits_any_terminal():
+    assert SHIPPED.isascii()
+    assert max(map(len, SHIPPED.splitlines())) <= 120
+
+
+# --- Values ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content: str | bytes) -> Path:
+        path = tmp_path / "my.toml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
+
+
+def test_a_file_need_not_say_everything(write):
+    config = load_config(write('[bot]\nagent = "all-in"\n[clock]\nper_hand_s = 3\n'), {})
+    assert config.bot.agent == "all-in"
+    assert config.clock.per_hand_s == 3.0
+    assert config.wait == BotConfig().wait
+    assert load_config(write(""), {}) == BotConfig()
+
+
+def test_overrides_win(write):
+    path = write('[bot]\nagent = "all-in"\nseed = 5\nhands = 9\n[store]\nenabled = true\n')
+    config = load_config(path, {"bot": {"agent": "random", "seed": 6}, "store": {"enabled": False}, "clock": {}})
+    assert (config.bot.agent, config.bot.seed, config.bot.hands, config.store.enabled) == ("random", 6, 9, False)
+    assert load_config(None, {"bot": {"match": "m"}}).bot.match == "m"
+
+
+def test_a_wrong_value_in_the_file_does_not_matter_if_it_is_overridden(write):
+    assert load_config(write("[bot]\nseed = -1\n"), {"bot": {"seed": 3}}).bot.seed == 3
+
+
+def test_a_configuration_does_not_change():
+    with pytest.raises(ValueError, match="frozen"):
+        BotConfig().bot.seed = 3
+
+
+def test_limits_in_the_dealers_units(write):
+    assert BotConfig().clock.limits == Limits()  # the reference dealer's defaults
+    config = load_config(write("[clock]\nresponse_s = 1.5\nhand_s = 20\nper_hand_s = 0.25\n"), {})
+    assert config.clock.limits == Limits(1500, 20_000, 250)
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("bot.seed", ["0", "9223372036854775807"]),
+        ("bot.match", ['""', f'"{"x" * 200}"']),
+        ("bot.hands", ["0", "2147483648"]),
+        ("clock.response_s", ["0.001", "1e9", "1"]),
+        ("clock.margin_s", ["0", "0.0", "1e9"]),
+        ("clock.assumed_hands", ["1"]),
+        ("wait.line_s", ["1e-3", "1000000000"]),
+    ],
+)
+def test_bounds_are_allowed(write, key, values):
+    section, name = key.split(".")
+    for value in values:
+        config = load_config(write(f"[{section}]\n{name} = {value}\n"), {})
+        assert getattr(getattr(config, section), name) == tomllib.loads(f"x = {value}")["x"]
+
+
+# --- Refusals -------------------------------------------------------------------------------------------------------
+
+
+def refusal(path: Path | None, overrides=None) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_config(path, overrides or {})
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 500 + len(str(path))
+    return message
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("[bot]\nagnet = 'x'\n", "bot.agnet = 'x': unknown key: expected one of agent, game, seed, match, hands"),
+        ("seed = 3\n", "seed = 3: unknown key: expected one of bot, store, clock, wait"),
+        ("[bots]\nseed = 3\n", "bots = {'seed': 3}: unknown key: expected one of bot, store, clock, wait"),
+        ("[bot.seed]\nx = 3\n", "bot.seed = {'x': 3}: Input should be a valid integer"),
+        ('[bot]\n"a\\nb" = 1\n', r"'bot.a\nb' = 1: unknown key: expected one of"),
+        ("bot = 3\n", "bot = 3: expected a section [bot]"),
+        ("[[bot]]\nseed = 3\n", "bot = [{'seed': 3}]: expected a section [bot]"),
+        ("[bot]\nseed = '3'\n", "bot.seed = '3': Input should be a valid integer"),
+        ("[bot]\nseed = 3.0\n", "bot.seed = 3.0: Input should be a valid integer"),
+        ("[bot]\nseed = true\n", "bot.seed = True: Input should be a valid integer"),
+        ("[bot]\nseed = -1\n", "bot.seed = -1: Input should be greater than or equal to 0"),
+        ("[bot]\nseed = 9223372036854775808\n", "bot.seed = 9223372036854775808: Input should be less than"),
+        ("[bot]\nhands = -1\n", "bot.hands = -1: Input should be greater than or equal to 0"),
+        ("[bot]\nhands = 2147483649\n", "bot.hands = 2147483649: Input should be less than or equal to 2147483648"),
+        ("[bot]\nagent = 1\n", "bot.agent = 1: Input should be a valid string"),
+        ("[bot]\ngame = 1\n", "bot.game = 1: Input should be a valid string"),
+        ("[bot]\nagent = 1979-05-27\n", "bot.agent = datetime.date(1979, 5, 27): Input should be a valid string"),
+        (f"[bot]\nmatch = '{'x' * 201}'\n", "String should have at most 200 characters"),
+        (f"[bot]\nseed = [{'1, ' * 10_000}]\n", "Input should be a valid integer"),
+        ("[store]\nenabled = 1\n", "store.enabled = 1: Input should be a valid boolean"),
+        ("[store]\nenabled = 'yes'\n", "store.enabled = 'yes': Input should be a valid boolean"),
+        ("[store]\npath = false\n", "store.path = False: Input should be a valid string"),
+        ("[clock]\nresponse_s = 0\n", "clock.response_s = 0: Input should be greater than 0"),
+        ("[clock]\nhand_s = -1.5\n", "clock.hand_s = -1.5: Input should be greater than 0"),
+        ("[clock]\nper_hand_s = '7'\n", "clock.per_hand_s = '7': Input should be a valid number"),
+        ("[clock]\nper_hand_s = true\n", "clock.per_hand_s = True: Input should be a valid number"),
+        ("[clock]\nmargin_s = -0.1\n", "clock.margin_s = -0.1: Input should be greater than or equal to 0"),
+        ("[clock]\nmargin_s = inf\n", "clock.margin_s = inf: Input should be"),
+        ("[clock]\nresponse_s = inf\n", "clock.response_s = inf: Input should be"),
+        ("[clock]\nresponse_s = nan\n", "clock.response_s = nan: Input should be"),
+        ("[clock]\nresponse_s = 1e306\n", "clock.response_s = 1e+306: Input should be"),
+        ("[clock]\nassumed_hands = 0\n", "clock.assumed_hands = 0: Input should be greater than or equal to 1"),
+        ("[wait]\nconnect_s = 0.0\n", "wait.connect_s = 0.0: Input should be greater than 0"),
+        ("[wait]\nline_s = inf\n", "wait.line_s = inf: Input should be"),
+    ],
+)
+def test_refused_with_file_key_and_value(write, content, expected):
+    path = write(content)
+    message = refusal(path)
+    assert message.startswith(f"{path}: ")
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[bot\n",
+        "seed\n",
+        "[bot]\nseed = 1\nseed = 2\n",
+        "[bot]\n[bot]\n",
+        "a = 1979-99-99\n",
+        "seed: 3\n",
+        b"\xff\xfe\n",
+        b"[bot]\nmatch = '\x00'\n",
+        "x = " + "[" * 5000,
+        "x = " + "9" * 5000,
+    ],
+    ids=lambda content: repr(content[:12]),
+)
+def test_what_is_no_toml_is_refused(write, content):
+    path = write(content)
+    assert refusal(path).startswith(f"{path}: not a TOML file: ")
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    missing = tmp_path / "missing.toml"
+    assert refusal(missing) == f"{missing}: No such file or directory: expected a configuration file"
+    assert refusal(tmp_path) == f"{tmp_path}: Is a directory: expected a configuration file"
+
+
+def test_options_are_blamed_for_what_is_theirs(write):
+    expected = "options: bot.seed = -1: Input should be greater than or equal to 0"
+    assert refusal(None, {"bot": {"seed": -1}}) == expected
+    assert refusal(write("[bot]\nseed = 5\n"), {"bot": {"seed": -1}}) == expected
+    path = write("[bot]\nhands = -1\n")
+    assert refusal(path, {"bot": {"seed": 1}}).startswith(f"{path}: bot.hands = -1")
+    assert refusal(write("bot = 3\n"), {"bot": {"seed": 1}}).endswith("my.toml: bot = 3: expected a section [bot]")
