@@ -67,8 +67,11 @@ class Session:
         self._config = config
         self._store = store
         self._monotonic = monotonic
+        self._hands_before, used_s = store.progress() if store is not None and config.store.resume else (0, 0.0)
         hands = config.bot.hands or config.clock.assumed_hands
-        self._clock = Clock(config.clock.limits, hands, config.clock.margin_s, monotonic)
+        self._clock = Clock(
+            config.clock.limits, hands, config.clock.margin_s, monotonic, hands_begun=self._hands_before, used_s=used_s
+        )
         self._hand: int | None = None
         self._last_hand: int | None = None
         self._past: list[Decided] = []
@@ -82,10 +85,12 @@ class Session:
         except RemoteProtocolError as error:
             return Ending(Outcome.PROTOCOL_ERROR, f"protocol error: {error}")
         except DeadlineExceeded as error:
+            if self._all_played():
+                return Ending(Outcome.COMPLETE, f"all {self._config.bot.hands} hands played")
             return Ending(Outcome.SILENT, f"the dealer is silent: {error} ({self._where()})")
         except Disconnected as error:
             self.client.closed()
-            return self._disconnected(str(error))
+            return self._disconnected(error)
         finally:
             if self._thinking is not None:
                 self._thinking.cancel()
@@ -94,8 +99,6 @@ class Session:
         wait_s = self._config.wait.first_state_s
         store = self._store
         while True:
-            if store is not None and store.hand_waits and not (stream.line_ready and self._strategy.inline):
-                store.flush()
             seen = await self._next_state(stream, wait_s)
             asked_s = self._monotonic()
             wait_s = self._config.wait.line_s
@@ -132,6 +135,7 @@ class Session:
     def _begin_hand(self, first: MatchState) -> None:
         """The first state that we see of a hand: in a match that resumes it may lie in its middle."""
         self._hand, self._past = first.hand, []
+        self._clock.begin_hand(first.hand)
         if first.state.actions:
             with contextlib.suppress(Exception):  # a strategy that raises: its earlier decisions are missing
                 self._past = self._recover(first, self._clock.budget(first.hand))
@@ -142,6 +146,7 @@ class Session:
         self._last_hand = last.hand
         if self._store is not None:
             self._store.add_hand(last, value)
+            self._store.flush()
 
     async def _decide(self, asked: MatchState) -> tuple[Action, Policy]:
         """The action to send and the policy it was drawn from."""
@@ -149,7 +154,7 @@ class Session:
         try:
             spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
             policy = await self._think(spot, budget)
-            check_policy(policy, asked.state)
+            check_policy(policy, asked.state, asked.deal.board)
         except IllegalAction as error:
             policy = self._fall_back(asked, f"{self._strategy.name} offered an illegal action: {error}")
         except TimeoutError:
@@ -178,7 +183,7 @@ class Session:
                 board = joined.deal.board[: self._game.board_cards_by(state.street)]
                 if self._strategy.inline:
                     spot = Spot(joined.hand, joined.position, state, board, tuple(past))
-                    policy: Policy | None = self._strategy.policy(spot, budget, self._draws("strategy", state))
+                    policy: Policy | None = self._again(spot, budget)
                     if self._store is not None and policy is not None:
                         seen = replace(joined, state=state, deal=joined.deal._replace(board=board))
                         self._store.add_decision(seen, policy, action, 0.0)
@@ -191,12 +196,23 @@ class Session:
             state = apply(state, action)
         return past
 
+    def _again(self, spot: Spot, budget: Budget) -> Policy:
+        """An inline strategy's decision, made again as it was made."""
+        try:
+            policy = self._strategy.policy(spot, budget, self._draws("strategy", spot.state))
+            check_policy(policy, spot.state, spot.board)
+        except Exception as error:
+            return check_or_fold(spot.state, f"{self._strategy.name}: {error}")
+        return policy
+
     async def _think(self, spot: Spot, budget: Budget) -> Policy:
         draws = self._draws("strategy", spot.state)
         if self._strategy.inline:
             return self._strategy.policy(spot, budget, draws)
-        if self._thinking is not None and not self._thinking.done():
-            raise TimeoutError
+        if self._thinking is not None and not self._thinking.done():  # it was late, and may be back soon
+            await asyncio.wait([self._thinking], timeout=max(budget.deadline_s - self._monotonic(), 0.0))
+            if not self._thinking.done():
+                raise TimeoutError
         self._thinking = asyncio.wrap_future(_in_thread(lambda: self._strategy.policy(spot, budget, draws)))
         self._thinking.add_done_callback(lambda done: done.cancelled() or done.exception())
         async with asyncio.timeout(budget.deadline_s - self._monotonic()):
@@ -211,14 +227,21 @@ class Session:
         self.fallbacks += 1
         return check_or_fold(asked.state, reason)
 
-    def _disconnected(self, reason: str) -> Ending:
-        played, wanted = self.client.hands_finished, self._config.bot.hands
-        if reason == "disconnected" and not self.client.in_hand and self._last_hand is not None:
-            if not wanted:
-                return Ending(Outcome.COMPLETE, f"the dealer closed the match after {played} hands")
-            if max(played, self._last_hand + 1) >= wanted:
-                return Ending(Outcome.COMPLETE, f"all {wanted} hands played")
-        return Ending(Outcome.DEALER_GONE, f"the dealer is gone: {reason} ({self._where()})")
+    def _all_played(self) -> bool:
+        """True if the hands we know of are all that the match has. A match that resumes may have ended hands unseen."""
+        wanted, last = self._config.bot.hands, self._last_hand
+        if not wanted or self.client.in_hand or last is None:
+            return False
+        played = self._hands_before + self.client.hands_finished
+        return played >= wanted or (self._config.store.resume and last + 1 == wanted)
+
+    def _disconnected(self, error: Disconnected) -> Ending:
+        wanted, played = self._config.bot.hands, self.client.hands_finished
+        if self._all_played():
+            return Ending(Outcome.COMPLETE, f"all {wanted} hands played")
+        if error.clean and not wanted and not self.client.in_hand and played:
+            return Ending(Outcome.COMPLETE, f"the dealer closed the match after {played} hands")
+        return Ending(Outcome.DEALER_GONE, f"the dealer is gone: {error} ({self._where()})")
 
     def _where(self) -> str:
         played = self.client.hands_finished

@@ -1,8 +1,8 @@
 """Child processes that do not outlive their match.
 
-Children get a session of their own, so that Ctrl-C reaches only the runner, which then ends them by pid. If the runner
-itself is killed the kernel ends them (on Linux); and since they inherit the folder's lock, nobody can resume the match
-while one of them is still alive.
+Children get a session of their own, so that Ctrl-C reaches only the runner, which then ends them and their own children
+by process group. If the runner itself is killed the kernel ends them (on Linux); and since dealer and agents of ours
+inherit the folder's lock, nobody can resume the match while one of them is still alive.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Children:
     def __init__(self, lock: int) -> None:
         self._lock = lock
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._strangers: set[str] = set()
 
     def __enter__(self) -> Children:
         return self
@@ -52,8 +53,13 @@ class Children:
     def __exit__(self, *error: object) -> None:
         self.end()
 
-    def start(self, name: str, command: Sequence[str], *, stdout: int | Path, stderr: Path) -> subprocess.Popen[bytes]:
-        """Start a process; its output goes to the files given (appended) or to a pipe."""
+    def start(
+        self, name: str, command: Sequence[str], *, stdout: int | Path, stderr: Path, trusted: bool = True
+    ) -> subprocess.Popen[bytes]:
+        """Start a process; its output goes to the files given (appended) or to a pipe.
+
+        A stranger (not trusted) does not hold the lock, and may have started processes of its own.
+        """
         with contextlib.ExitStack() as opened:
             err = opened.enter_context(stderr.open("ab"))
             out = stdout if isinstance(stdout, int) else opened.enter_context(stdout.open("ab"))
@@ -64,12 +70,14 @@ class Children:
                     stdout=out,
                     stderr=err,
                     start_new_session=True,
-                    pass_fds=(self._lock,),
+                    pass_fds=(self._lock,) if trusted else (),
                     preexec_fn=_die_with_parent(),
                 )
             except OSError as error:
                 raise ConfigError(f"{name}: cannot start {command[0]}: {error.strerror}") from None
         self._running[name] = process
+        if not trusted:
+            self._strangers.add(name)
         return process
 
     def exit_codes(self) -> dict[str, int | None]:
@@ -78,10 +86,11 @@ class Children:
 
     def end(self) -> None:
         """Ask those that still run to stop, then insist."""
-        for send in (subprocess.Popen.terminate, subprocess.Popen.kill):
-            for process in self._running.values():
-                if process.poll() is None:
-                    send(process)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for name, process in self._running.items():
+                if process.poll() is None or name in self._strangers:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, number)
             deadline = time.monotonic() + _GRACE_S
             for process in self._running.values():
                 with contextlib.suppress(subprocess.TimeoutExpired):

@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -61,7 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help=f"limit on {what}, ms (default {default})",
         )
     parser.add_argument(
-        "--start_timeout", metavar="MS", type=int, default=-1, help="wait for connections, ms; <0: no limit"
+        "--start_timeout",
+        metavar="MS",
+        type=number_between(-(10**9), 10**9),
+        default=-1,
+        help="wait for connections, ms; <0: no limit",
     )
     parser.add_argument(
         "--version_timeout", metavar="MS", type=number_between(1, 10**9), default=10_000,
@@ -76,7 +81,8 @@ def number_between(low: int, high: int) -> Callable[[str], int]:
     """An argparse type: a whole number within bounds."""
 
     def parse(text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or not low <= int(text[:20]) <= high:
+        digits = text.removeprefix("-") if low < 0 else text
+        if not (digits.isascii() and digits.isdigit()) or not low <= int(text[:20]) <= high:
             raise argparse.ArgumentTypeError(f"{quote(text)}: expected a number from {low} to {high}")
         return int(text)
 
@@ -112,7 +118,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _ports(text: str, players: int) -> list[int]:
     words = text.split(",") if text else ["0"] * players
-    if len(words) != players or not all(word.isascii() and word.isdigit() and int(word) < 65536 for word in words):
+    if len(words) != players or not all(word.isascii() and word.isdigit() and int(word[:6]) < 65536 for word in words):
         raise ConfigError(f"-p {quote(text)}: expected {players} ports from 0 to 65535, joined by commas")
     return [int(word) for word in words]
 
@@ -129,16 +135,20 @@ async def _deal(dealer: Dealer, files: Files, ports: list[int], options: argpars
         for port in ports:
             try:
                 listeners.append(await SeatListener.open(options.bind, port))
+            except UnicodeError:
+                raise ConfigError(f"--bind {quote(options.bind)}: expected an address") from None
             except OSError as error:
                 raise ConfigError(f"cannot listen on {options.bind}:{port}: {_reason(error)}") from None
         print(*[listener.port for listener in listeners], flush=True)
         _write_header(dealer, files)
-        timeout_s = None if options.start_timeout < 0 else options.start_timeout / 1e3
+        limit_s = options.start_timeout / 1e3
+        begun_s = time.monotonic()
         for seat, listener in enumerate(listeners):
+            left_s = None if limit_s < 0 else max(begun_s + limit_s - time.monotonic(), 0.0)
             try:
-                streams.append(await listener.stream(timeout_s))
+                streams.append(await listener.stream(left_s))
             except DeadlineExceeded:
-                dealer.reason = f"seat {seat + 1} ({dealer.names[seat]}) did not connect within {timeout_s:.1f} s"
+                dealer.reason = f"seat {seat + 1} ({dealer.names[seat]}) did not connect within {limit_s:.1f} s"
                 print(f"ERROR: timed out waiting for seat {seat + 1} to connect", file=sys.stderr)
                 return False
     finally:

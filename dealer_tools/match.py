@@ -21,13 +21,14 @@ import sys
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
 from dealer_tools.progress import HandsBar
-from dealer_tools.results import Estimate, Leg, MatchError, estimates, read_values
+from dealer_tools.results import Leg, MatchError, estimates, read_values
 from protocol.dealer import NAME
 from protocol.errors import ConfigError, quote
 from protocol.game import Game, game_text, load_game
@@ -35,7 +36,7 @@ from protocol.log import MAX_HANDS, MAX_SEED, Limits
 from strategies.registry import STRATEGIES
 from strategies.store import StoreReader
 
-_START_TIMEOUT_MS: Final = 60_000
+_START_TIMEOUT_MS: Final = 180_000
 _PORTS_TIMEOUT_S: Final = 30.0
 _EXIT_TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.05
@@ -57,6 +58,11 @@ class Plan:
     limits: Limits
 
     @property
+    def ours(self) -> frozenset[str]:
+        """The names of our agents; the others are strangers."""
+        return frozenset(name for name, agent in zip(self.names, self.agents, strict=True) if agent in STRATEGIES)
+
+    @property
     def legs(self) -> tuple[Leg, ...]:
         """The matches to deal."""
         if self.duplicate:
@@ -68,7 +74,7 @@ class Plan:
         return {
             "game": self.game_name,
             "definition": game_text(self.game),
-            "agents": dict(zip(self.names, self.agents, strict=True)),
+            "agents": [list(pair) for pair in zip(self.names, self.agents, strict=True)],
             "hands": self.hands,
             "seed": self.seed,
             "duplicate": self.duplicate,
@@ -129,8 +135,10 @@ def _make_plan(options: argparse.Namespace) -> Plan:
             raise ConfigError(
                 f"agent {quote(agent)}: its file name must have no blanks, : or |, and at most 64 characters"
             )
-        while name in names:
-            name = f"{base}-{names.count(base) + 1 + sum(n.startswith(base + '-') for n in names)}"
+        for number in count(2):
+            if name not in names:
+                break
+            name = f"{base}-{number}"
         names.append(name)
     limits = Limits(options.t_response, options.t_hand, options.t_per_hand)
     return Plan(options.game, parsed.game, agents, tuple(names), options.hands, options.seed, options.duplicate, limits)
@@ -151,8 +159,7 @@ def play_match(plan: Plan, folder: Path) -> dict[str, Any]:
         _check_plan(plan, folder)
         result_path = folder / "result.json"
         if result_path.exists():
-            found: dict[str, Any] = json.loads(result_path.read_text(encoding="utf-8"))
-            return found
+            return _read_document(result_path)
         begun = time.monotonic()
         total = plan.hands * len(plan.legs)
         with HandsBar(" v ".join(plan.names), total) as bar:
@@ -170,16 +177,23 @@ def _check_plan(plan: Plan, folder: Path) -> None:
     if not path.exists():
         _write(path, wanted)
         return
+    there = _read_document(path)
+    for key in wanted:
+        if there.get(key) != wanted[key]:
+            raise ConfigError(
+                f"{folder} holds another match: {key} is {there.get(key)!r}, asked for {wanted[key]!r}: "
+                "choose another --out"
+            )
+
+
+def _read_document(path: Path) -> dict[str, Any]:
     try:
-        there = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
-    for key in wanted:
-        if not isinstance(there, dict) or there.get(key) != wanted[key]:
-            held = there.get(key) if isinstance(there, dict) else there
-            raise ConfigError(
-                f"{folder} holds another match: {key} is {held!r}, asked for {wanted[key]!r}: choose another --out"
-            )
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path}: expected a JSON object")
+    return document
 
 
 def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, before: int) -> None:
@@ -203,8 +217,8 @@ def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, befo
         if not ports.startswith("SCORE:"):  # which is all there was to do for an attempt that ended just before it
             for name, port in zip(leg.players, ports.split(), strict=True):
                 output, command = folder / f"{name}.out", _bot_command(plan, leg, name, port, folder, game_file)
-                children.start(name, command, stdout=output, stderr=output)
-        _watch(children, dealer, folder, plan.hands, bar, before)
+                children.start(name, command, stdout=output, stderr=output, trusted=name in plan.ours)
+        _watch(children, dealer, folder, plan.ours, plan.hands, bar, before)
     _refuse_warnings(messages)
 
 
@@ -222,15 +236,27 @@ def _bot_command(plan: Plan, leg: Leg, name: str, port: str, folder: Path, game_
     agent = plan.agents[plan.names.index(name)]
     if agent not in STRATEGIES:
         return [agent, "127.0.0.1", port]
+    config, limits = folder / f"{name}.toml", plan.limits
+    config.write_text(
+        f"[clock]\nresponse_s = {limits.response_ms / 1e3}\nhand_s = {limits.hand_ms / 1e3}\n"
+        f"per_hand_s = {limits.per_hand_ms / 1e3}\n",
+        encoding="utf-8",
+    )
     return [
         *(sys.executable, "-m", "bot.cli", "bot", "127.0.0.1", port, "--agent", agent, "--game", str(game_file)),
         *("--seed", str(plan.seed), "--match", f"{leg.name}/{name}", "--hands", str(plan.hands)),
-        *("--store", str(folder / f"{name}.sqlite"), "--resume"),
+        *("--store", str(folder / f"{name}.sqlite"), "--resume", "--config", str(config)),
     ]
 
 
 def _watch(
-    children: Children, dealer: subprocess.Popen[bytes], folder: Path, hands: int, bar: HandsBar, before: int
+    children: Children,
+    dealer: subprocess.Popen[bytes],
+    folder: Path,
+    ours: frozenset[str],
+    hands: int,
+    bar: HandsBar,
+    before: int,
 ) -> None:
     """Follow the log until the dealer is done; fail on the first sign of trouble."""
     log, messages = _Tail(folder / "match.log"), _Tail(folder / "match.messages")
@@ -246,12 +272,23 @@ def _watch(
         _check_players(children, folder, dealer)
         time.sleep(_POLL_S)
     if done != 0:
-        raise MatchError(f"the dealer ended with exit code {done}: {_last_line(folder / 'match.messages')}")
-    deadline = time.monotonic() + _EXIT_TIMEOUT_S
-    while any(code is None for code in children.exit_codes().values()) and time.monotonic() < deadline:
+        reason = _last_line(folder / "match.messages")
+        blamed = [name for name in children.exit_codes() if f"({name})" in reason]
+        said = "".join([f"; {name} said: {_last_line(folder / f'{name}.out')}" for name in blamed])
+        raise MatchError(f"the dealer ended with exit code {done}: {reason}{said}")
+    _see_off(children, folder, ours)
+
+
+def _see_off(children: Children, folder: Path, ours: frozenset[str]) -> None:
+    """Wait for the bots of a match that is over; how a stranger takes the end is its own business."""
+    begun = time.monotonic()
+    while waited := [name for name, code in children.exit_codes().items() if code is None]:
+        patience_s = _EXIT_TIMEOUT_S if ours.intersection(waited) else _GRACE_S
+        if time.monotonic() - begun > patience_s:
+            break
         time.sleep(_POLL_S)
     for name, code in children.exit_codes().items():
-        if code != 0:
+        if name in ours and code != 0:
             how = "did not end with the match" if code is None else f"ended with exit code {code}"
             raise MatchError(f"{name} {how}: {_last_line(folder / f'{name}.out')}")
 
@@ -273,7 +310,7 @@ def _check_players(children: Children, folder: Path, dealer: subprocess.Popen[by
     for name, code in children.exit_codes().items():
         if code is not None and name != "dealer":
             try:  # a match that has just ended, or a dealer that is about to say what happened
-                if dealer.wait(_GRACE_S) == 0:
+                if dealer.wait(_GRACE_S) == 0 or code == 0:
                     return
             except subprocess.TimeoutExpired:
                 pass
@@ -320,40 +357,47 @@ def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
             name: {
                 "chips": sum(sum(leg[name]) for leg in legs),
                 **rates[name].as_json(),
-                "fallbacks": _fallbacks(plan, folder, name),
+                **(_record(plan, folder, name) if name in plan.ours else _NO_RECORD),
             }
             for name in plan.names
         },
     }
 
 
-def _fallbacks(plan: Plan, folder: Path, name: str) -> int | None:
-    """Decisions of one of our agents that were not made as they should have been; None for a stranger."""
-    if plan.agents[plan.names.index(name)] not in STRATEGIES:
-        return None
-    count = 0
+_NO_RECORD: Final = {"fallbacks": None, "hands_not_stored": None}
+
+
+def _record(plan: Plan, folder: Path, name: str) -> dict[str, int]:
+    """What the stores of an agent of ours say: decisions that were replaced, and hands that only the dealer's log has.
+
+    A hand can be missing if the dealer was killed after it had logged the hand and before it told the players.
+    """
+    fallbacks = stored = 0
     for leg in plan.legs:
         reader = StoreReader(folder / leg.name / f"{name}.sqlite")
         try:
-            count += reader.fallbacks()
+            fallbacks += reader.fallbacks()
+            stored += len({hand.hand for match in reader.matches() for hand in reader.hands(match)})
         finally:
             reader.close()
-    return count
+    return {"fallbacks": fallbacks, "hands_not_stored": plan.hands * len(plan.legs) - stored}
 
 
 def _revision() -> str | None:
-    """The commit of the source tree we run from, if it is one."""
+    """The commit of the source tree we run from, if it is one; `-dirty` if the tree differs from it."""
+    root = Path(__file__).resolve().parent.parent
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+
     try:
-        found = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
+        if Path(git("rev-parse", "--show-toplevel")) != root:
+            return None
+        dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no") else ""
+        return git("rev-parse", "HEAD") + dirty
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip()
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:
@@ -369,6 +413,7 @@ def _table(result: dict[str, Any]) -> str:
         f"{result['game']}, {hands:,} hands{' (duplicate)' if result['duplicate'] else ''}, seed {result['seed']}",
         f"{'':24}{'chips':>12}{'mbb/g':>10}{'± SE':>9}   95 % interval        fallbacks",
     ]
+    notes = []
     for name, player in result["players"].items():
         if player["se_mbb"] is None:
             spread = f"{'?':>9}   {'unknown':<21}"
@@ -377,7 +422,6 @@ def _table(result: dict[str, Any]) -> str:
             spread = f"{player['se_mbb']:9.0f}   {interval:<21}"
         fallbacks = "-" if player["fallbacks"] is None else player["fallbacks"]
         lines.append(f"{name:24}{player['chips']:+12,.0f}{player['mean_mbb']:+10.0f}{spread}{fallbacks:>9}")
-    return "\n".join(lines)
-
-
-__all__ = ["Estimate", "Plan", "add_arguments", "play_match", "run_command"]
+        if player["hands_not_stored"]:
+            notes.append(f"{name}: {player['hands_not_stored']} hands are in the dealer's log but not in its store")
+    return "\n".join(lines + notes)

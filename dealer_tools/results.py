@@ -16,6 +16,7 @@ from typing import Any, Final
 from protocol.errors import ParatusError
 from protocol.game import Game
 from protocol.log import LogError, parse_score_line, parse_state_line
+from protocol.state import payoffs
 
 _Z95: Final = 1.959964
 
@@ -78,6 +79,8 @@ def read_values(path: Path, game: Game, players: Sequence[str], hands: int) -> d
             record = parse_state_line(line, game)
         except LogError as error:
             raise MatchError(f"{path}:{number}: {error}") from None
+        if any(abs(a - b) > 1e-6 for a, b in zip(record.values, payoffs(record.state, record.deal), strict=True)):
+            raise MatchError(f"{path}:{number}: the values are not what this hand pays: {record.values}")
         dealt = len(values[players[0]])
         if record.hand != dealt or score is not None or set(record.names) != set(players):
             raise MatchError(f"{path}:{number}: hand {record.hand} of {record.names}: expected hand {dealt}")
@@ -89,7 +92,7 @@ def read_values(path: Path, game: Game, players: Sequence[str], hands: int) -> d
     if score is None or score.names != tuple(players):
         raise MatchError(f"{path}: no SCORE line of {', '.join(players)} at the end")
     for name, total in zip(score.names, score.values, strict=True):
-        if abs(total - math.fsum(values[name])) > 1e-3 * max(1, hands):
+        if abs(total - math.fsum(values[name])) > 1e-6 * hands:
             raise MatchError(
                 f"{path}: the score of {name} is {total}, but its hands add up to {math.fsum(values[name])}"
             )

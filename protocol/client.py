@@ -76,6 +76,7 @@ class Client:
         self._last: MatchState | None = None
         self._line = ""
         self._sent: Action | None = None
+        self._finished: set[int] = set()
 
     @property
     def in_hand(self) -> bool:
@@ -107,7 +108,9 @@ class Client:
             raise self._broken(f"{quote(text)}: {problem}")
         self._last, self._line, self._sent = match_state, text, None
         self._step(Event.TURN if match_state.acting else Event.WATCH)
-        self.hands_finished += match_state.state.finished
+        if match_state.state.finished:
+            self.hands_finished += 1
+            self._finished.add(match_state.hand)
         return match_state
 
     def act(self, action: Action) -> bytes:
@@ -128,7 +131,7 @@ class Client:
         last = self._last
         if last is None:
             return None
-        if new.hand == last.hand:
+        if new.hand in self._finished:
             return f"hand {new.hand} is already over"
         if any(new.state.history):
             return f"hand {new.hand} begins with actions: expected the first state of a hand"

@@ -194,10 +194,10 @@ class Dealer:
         assert asked is not None  # acting_seat has refused
         text = "(a line that is too long)" if line is TOO_LONG else str(line)
         effects: list[Effect] = [Report(f"FROM {seat + 1} at {clock_text(now_us)} {text}\r")]
-        if text.startswith(("#", ";")):
-            return effects
         if now_us > self.deadline_us:
             return effects + self._fail(f"ERROR: seat {seat + 1} ran out of time", self._late(seat))
+        if text.startswith(("#", ";")):
+            return effects
         answer = Ignored(BAD_STATE) if line is TOO_LONG else read_reply(text, asked)
         if not isinstance(answer, Answered):
             effects.append(Report(answer.warning))
@@ -215,7 +215,7 @@ class Dealer:
         """The connection of the acting seat is gone."""
         if self.phase in (Phase.OVER, Phase.FAILED):
             raise LocalProtocolError(f"a seat is lost while the match is {self.phase.value}")
-        reason = f"seat {seat + 1} ({self.names[seat]}) {why} in hand {self._hand.number}"
+        reason = f"seat {seat + 1} ({self.names[seat]}) {why} {self._when()}"
         return self._no_action(seat, now_us, reason)
 
     def expire(self, now_us: int) -> list[Effect]:
@@ -312,7 +312,11 @@ class Dealer:
         effects += [Report(f"FINISHED at {clock_text(self._sent_us)}"), Report(line), Logged(line)]
 
     def _late(self, seat: Seat) -> str:
-        return f"seat {seat + 1} ({self.names[seat]}) ran out of time in hand {self._hand.number}"
+        what = "sent no version line in time" if self.phase is Phase.GREETING else f"ran out of time {self._when()}"
+        return f"seat {seat + 1} ({self.names[seat]}) {what}"
+
+    def _when(self) -> str:
+        return "before its version line" if self.phase is Phase.GREETING else f"in hand {self._hand.number}"
 
     def _no_action(self, seat: Seat, now_us: int, reason: str) -> list[Effect]:
         if self.phase is Phase.GREETING:

@@ -43,6 +43,11 @@ class RemoteProtocolError(ProtocolError):
 class Disconnected(ParatusError):
     """The peer closed the connection, or it broke."""
 
+    def __init__(self, message: str, *, clean: bool = False) -> None:
+        super().__init__(message)
+        self.clean = clean
+        """True if the peer closed it after a whole line, as dealers do at the end of a match."""
+
 
 class DeadlineExceeded(ParatusError):
     """A wait for a peer outlasted its limit."""

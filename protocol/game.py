@@ -222,6 +222,10 @@ def _assemble(no_limit: bool, values: dict[str, tuple[int, ...]], name: str, war
     first_player = by("firstPlayer", rounds, (1,) * rounds)
     if 0 in first_player:
         raise GameError(f"firstPlayer = 0: expected 1 to {players}")
+    if "blind" not in values:
+        warnings.append(f"{source}: no blind: nobody posts any chips")
+    if no_limit and "stack" not in values:
+        warnings.append(f"{source}: no stack in a no-limit game: stacks are {UNLIMITED}")
     if no_limit and "raiseSize" in values:
         warnings.append(f"{source}: raiseSize means nothing in a no-limit game: ignored")
     return Game(
@@ -253,7 +257,7 @@ def game_text(game: Game) -> str:
             "nolimit" if game.no_limit else "limit",
             *line("numPlayers", (game.num_players,)),
             *line("numRounds", (game.num_rounds,)),
-            *(line("stack", game.stack) if min(game.stack) < UNLIMITED else ()),
+            *(line("stack", game.stack) if game.no_limit or min(game.stack) < UNLIMITED else ()),
             *line("blind", game.blind),
             *(line("raiseSize", game.raise_size) if game.raise_size else ()),
             *line("firstPlayer", tuple(player + 1 for player in game.first_player)),

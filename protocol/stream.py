@@ -16,11 +16,12 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
-from protocol.errors import DeadlineExceeded, Disconnected, LocalProtocolError, quote
+from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, LocalProtocolError, quote
 from protocol.lines import Line, LineBuffer
 
 MAX_WAITING_LINES: Final = 256
 MAX_UNSENT_BYTES: Final = 1 << 20
+_CLOSED: Final = "disconnected"
 
 T = TypeVar("T")
 
@@ -51,10 +52,10 @@ class LineStream(asyncio.Protocol):
             if self._closed_here:
                 raise LocalProtocolError("reading from a connection that we closed")
             if self._lost is not None:
-                raise Disconnected(self._lost)
+                raise self._disconnected()
             await self._wait(timeout_s)
             if not self._lines:
-                raise Disconnected(self._lost or "the connection is gone")
+                raise self._disconnected()
         line = self._lines.popleft()
         if len(self._lines) == MAX_WAITING_LINES // 2 and self._transport is not None:
             self._transport.resume_reading()
@@ -66,12 +67,12 @@ class LineStream(asyncio.Protocol):
         if transport is None or self._closed_here:
             raise LocalProtocolError("writing to a connection that is not open")
         if self._lost is not None:
-            raise Disconnected(self._lost)
+            raise self._disconnected()
         transport.write(data)
         if transport.get_write_buffer_size() > MAX_UNSENT_BYTES:
             self._lost = f"does not read: {transport.get_write_buffer_size()} bytes are waiting to be sent"
             transport.abort()
-            raise Disconnected(self._lost)
+            raise self._disconnected()
 
     async def close(self, timeout_s: float = 1.0) -> None:
         """Close the connection and wait, briefly, until what was written has left."""
@@ -95,6 +96,9 @@ class LineStream(asyncio.Protocol):
             timer.cancel()
             self._waiter = None
 
+    def _disconnected(self) -> Disconnected:
+        return Disconnected(self._lost or _CLOSED, clean=self._lost == _CLOSED)
+
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -115,13 +119,13 @@ class LineStream(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         cut = self._buffer.partial
-        self._lost = f"closed the connection in the middle of a line, after {quote(cut)}" if cut else "disconnected"
+        self._lost = f"closed the connection in the middle of a line, after {quote(cut)}" if cut else _CLOSED
         self._wake()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._lost is None:
-            self._lost = "disconnected" if exc is None else f"disconnected ({exc})"
+            self._lost = _CLOSED if exc is None else f"{_CLOSED} ({exc})"
         if not self._gone.done():
             self._gone.set_result(None)
         self._wake()
@@ -143,6 +147,8 @@ async def connect(host: str, port: int, timeout_s: float) -> LineStream:
                 return stream
         except TimeoutError:
             raise DeadlineExceeded(f"{host}:{port} did not accept the connection within {timeout_s:.1f} s") from None
+        except UnicodeError:
+            raise ConfigError(f"host {quote(host)}: expected a host name or an address") from None
         except OSError as error:
             if loop.time() + pause >= deadline:
                 reason = error.strerror or str(error)
@@ -195,8 +201,11 @@ class SeatListener:
 def run(main: Coroutine[Any, Any, T]) -> T:
     """`asyncio.run` on uvloop where it is installed."""
     try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(main)
-    result: T = uvloop.run(main)
-    return result
+        try:
+            import uvloop
+        except ImportError:
+            return asyncio.run(main)
+        result: T = uvloop.run(main)
+        return result
+    finally:
+        main.close()  # interrupted before it began

@@ -11,11 +11,13 @@ in `protocol.hands`. The column of a hand that the board makes impossible is zer
 
 from __future__ import annotations
 
+import operator
 import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations
 from math import comb
 from typing import Final, assert_never
 
@@ -29,6 +31,7 @@ from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check
 from strategies.draws import Draws
 
 SCALE: Final = 65_535
+_MAX_TEXT: Final = 1000
 MAX_COLUMNS: Final = comb(NUM_CARDS, MAX_HOLE_CARDS)
 Weights = npt.NDArray[np.uint16]
 
@@ -63,6 +66,17 @@ class Origin:
     """What decided: `blueprint`, `nested`, …; `fallback` when what should have decided could not."""
     reason: str = ""
     iterations: int = 0
+    model: str = ""
+    """Which blueprint or network, by name or hash."""
+    details: str = "{}"
+    """JSON: what else the route has to say."""
+
+    def __post_init__(self) -> None:
+        """Made fit to be stored: a reason may be the text of any exception, a count any kind of integer."""
+        for name in ("route", "reason", "model"):
+            text = str(getattr(self, name)).encode("utf-8", "replace").decode()
+            object.__setattr__(self, name, text[:_MAX_TEXT].replace("\0", "?"))
+        object.__setattr__(self, "iterations", min(operator.index(self.iterations), 2**63 - 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +100,17 @@ class Policy:
             raise PolicyError(f"the weights of a hand add up to {wrong[0]}: expected {SCALE}")
         if not sums.any():
             raise PolicyError("no hand has a policy: expected one at least")
+        self.weights.setflags(write=False)  # policies are shared and cached
+
+    def likelihood(self, action: Action) -> npt.NDArray[np.float32]:
+        """The probability of drawing exactly `action`, for each column."""
+        total = np.zeros(self.weights.shape[1], np.float64)
+        for entry, weights in zip(self.support, self.weights, strict=True):
+            if entry == action:
+                total += weights
+            elif isinstance(entry, RaiseBetween) and isinstance(action, Raise) and entry.low <= action.to <= entry.high:
+                total += weights / (entry.high - entry.low + 1)
+        return (total / SCALE).astype(np.float32)
 
     def probabilities(self, column: int) -> list[float]:
         """What one hand does, by entry."""
@@ -106,8 +131,17 @@ class Policy:
         raise PolicyError(f"hand {column} has no policy: the board makes it impossible")
 
 
-def check_policy(policy: Policy, state: State) -> None:
-    """Raise `IllegalAction` if the rules forbid an action that `policy` may draw at `state`."""
+def check_policy(policy: Policy, state: State, board: tuple[Card, ...] = ()) -> None:
+    """Raise `IllegalAction` if the rules forbid an action that `policy` may draw at `state`.
+
+    Raises `PolicyError` if it is no policy for this spot: a hand that can be held has no column or an empty one, or
+    one that the board makes impossible has weights.
+    """
+    columns = policy.weights.shape[1]
+    if columns not in (1, hand_columns(state.game)):
+        raise PolicyError(f"a policy for {columns} hands: expected {hand_columns(state.game)}, or one for all")
+    if columns > 1 and not np.array_equal(policy.weights.any(axis=0), _live_columns(state.game, board)):
+        raise PolicyError("a policy must have weights for every hand that the board allows, and for no other")
     for entry in policy.support:
         if isinstance(entry, RaiseBetween):
             check(state, Raise(entry.low))
@@ -141,6 +175,15 @@ def alike(support: tuple[Entry, ...], shares: tuple[float, ...], origin: Origin)
 def hand_columns(game: Game) -> int:
     """How many different hands a player can hold."""
     return comb(game.num_suits * game.num_ranks, game.num_hole_cards)
+
+
+@lru_cache(maxsize=64)
+def _live_columns(game: Game, board: tuple[Card, ...]) -> npt.NDArray[np.bool_]:
+    """Which hands the board allows, by column."""
+    live = np.zeros(hand_columns(game), np.bool_)
+    for hole in combinations([card for card in game.deck() if card not in board], game.num_hole_cards):
+        live[hand_column(game, hole)] = True
+    return live
 
 
 @lru_cache(maxsize=16)

@@ -25,6 +25,9 @@ from protocol.wire import MatchState, deal_text
 from strategies.policy import Origin, Policy, PolicyError, pack_weights, parse_support, support_text, unpack_weights
 
 SCHEMA_VERSION: Final = 1
+_BUSY_S: Final = 0.05
+"""How long a write waits for another user of the file: records can wait, the match cannot."""
+_CLOSING_BUSY_MS: Final = 5000
 _MAGIC: Final = b"SQLite format 3\0"
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS match (
@@ -53,6 +56,8 @@ CREATE TABLE IF NOT EXISTS decision (
     route TEXT NOT NULL,
     reason TEXT NOT NULL,
     iterations INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    details TEXT NOT NULL,      -- JSON: what the route has to say (margin, exploitability, …)
     seconds REAL NOT NULL,
     support TEXT NOT NULL,      -- f,c,r300,r400-20000
     columns INTEGER NOT NULL,   -- hands, or 1 when all are played alike
@@ -66,9 +71,10 @@ SELECT user_version, (SELECT count(*) FROM sqlite_schema),
 FROM pragma_user_version
 """
 _INSERT_HAND: Final = "INSERT OR REPLACE INTO hand VALUES (?, ?, ?, ?, ?, ?, ?)"
-_INSERT_DECISION: Final = "INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_DECISION: Final = "INSERT OR REPLACE INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SELECT_DECISIONS: Final = (
-    "SELECT hand, betting, board, action, seconds, support, columns, weights, route, reason, iterations "
+    "SELECT hand, betting, board, action, seconds, support, columns, weights, "
+    "route, reason, iterations, model, details "
     "FROM decision WHERE match = ?"
 )
 
@@ -108,8 +114,6 @@ class MatchStore:
         self.path = path
         self.error = ""
         """Why the last write failed; empty when everything is written."""
-        self.hand_waits = False
-        """True while a finished hand is not in the file yet."""
         self._game = game
         self._waiting: list[tuple[str, tuple[object, ...]]] = []
         self._db = _open(path)
@@ -145,6 +149,8 @@ class MatchStore:
                     policy.origin.route,
                     policy.origin.reason,
                     policy.origin.iterations,
+                    policy.origin.model,
+                    policy.origin.details,
                     seconds,
                     support_text(policy.support),
                     policy.weights.shape[1],
@@ -158,11 +164,9 @@ class MatchStore:
         cards = deal_text(last.state, last.deal)
         values = (self._match, last.hand, last.position, last.state.betting, cards, value, _utc())
         self._waiting.append((_INSERT_HAND, values))
-        self.hand_waits = True
 
     def flush(self) -> None:
         """Write what waits, all or nothing; on failure it goes on waiting and `error` says why."""
-        self.hand_waits = False
         if not self._waiting:
             return
         try:
@@ -180,6 +184,15 @@ class MatchStore:
                 with contextlib.suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
 
+    def progress(self) -> tuple[int, float]:
+        """Hands finished and seconds of thought so far in this match, as stored."""
+        try:
+            hands = self._db.execute("SELECT count(*) FROM hand WHERE match = ?", (self._match,)).fetchone()[0]
+            seconds = self._db.execute("SELECT total(seconds) FROM decision WHERE match = ?", (self._match,)).fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(f"match store {self.path}: {error}") from None
+        return int(hands), float(seconds[0])
+
     def policies(self, hand: int) -> dict[str, Policy]:
         """The policies stored for an unfinished hand, by the betting they answered."""
         try:
@@ -191,6 +204,9 @@ class MatchStore:
 
     def close(self) -> None:
         """Write what waits and close; raises `StoreError` if something could not be written."""
+        if self._waiting:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute(f"PRAGMA busy_timeout = {_CLOSING_BUSY_MS}")
         self.flush()
         self._db.close()
         if self._waiting:
@@ -218,6 +234,12 @@ class StoreReader:
         """The game of a match."""
         for row in self._rows("SELECT game FROM match WHERE id = ?", (match,)):
             return parse_game(str(row[0]), f"{self.path} match {match}").game
+        raise StoreError(f"{self.path}: no match {match}")
+
+    def identity(self, match: int) -> tuple[str, dict[str, str]]:
+        """The agent of a match and what made it."""
+        for agent, identity in self._rows("SELECT agent, identity FROM match WHERE id = ?", (match,)):
+            return str(agent), dict(json.loads(identity))
         raise StoreError(f"{self.path}: no match {match}")
 
     def hands(self, match: int) -> Iterator[StoredHand]:
@@ -249,7 +271,7 @@ def _open(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and not _looks_right(path):  # SQLite takes a few bytes of anything for an empty database
             raise StoreError(f"match store {path}: file is not a database: expected a match store or a new file")
-        db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+        db = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
     except (OSError, ValueError, sqlite3.Error) as error:
         raise StoreError(f"match store {path}: cannot be opened: {error}") from None
     try:

@@ -36,7 +36,7 @@ class Spot:
     state: State
     board: tuple[Card, ...]
     past: tuple[Decided, ...]
-    """Our earlier decisions of this hand, in order. Those from before a restart are missing."""
+    """Our earlier decisions of this hand, in order; after a restart, as far as they could be recovered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def test_the_response_limit_less_the_margin_comes_first():
 
 def test_then_what_is_left_of_the_hand():
     timer = clock()
-    for used, expected in ((4.0, 9.5), (2.0, 8.5), (5.0, 3.5), (3.4, 0.1), (0.1, 0.0), (9.0, 0.0)):
+    for used, expected in ((4.0, 9.5), (2.0, 8.5), (5.0, 3.5), (3.4, 0.48), (0.6, 0.0), (9.0, 0.0)):
         timer.budget(3)
         timer.spent(used)
         assert left(timer.budget(3)) == pytest.approx(expected)
@@ -52,7 +52,7 @@ def test_a_new_hand_has_its_whole_time():
     timer = clock()
     timer.budget(0)
     timer.spent(14.0)
-    assert left(timer.budget(0)) == pytest.approx(0.5)
+    assert left(timer.budget(0)) == pytest.approx(0.8)  # of the last second the margin takes a fifth
     assert left(timer.budget(1)) == 9.5
 
 
@@ -65,7 +65,7 @@ def test_then_what_is_left_of_the_match():
         timer.spent(used)
     assert timer.used_match_s == pytest.approx(20.0)
     budget = timer.budget(2)
-    assert left(budget) == pytest.approx(0.5)
+    assert left(budget) == pytest.approx(0.8)
     assert budget.fair_share_s == pytest.approx(1.0)
 
 
@@ -108,9 +108,19 @@ def test_the_deadline_is_on_the_given_clock():
     assert timer.budget(0).deadline_s == NOW + 259.5  # only `spent` counts as used
 
 
+def test_a_limit_shorter_than_the_margin_leaves_most_of_it():
+    assert left(clock(limits=Limits(50, 1000, 1000), margin_s=0.2).budget(0)) == pytest.approx(0.04)
+
+
+def test_what_an_interrupted_match_had_used():
+    timer = Clock(LIMITS, 10, 0.5, Time(), hands_begun=8, used_s=60.0)  # 10 s are left for the last two hands
+    assert timer.budget(8).fair_share_s == pytest.approx(5.0)
+    assert timer.used_match_s == 60.0
+
+
 def test_no_time_at_all():
     timer = clock(limits=Limits(1, 1, 1), margin_s=0.2)
-    assert left(timer.budget(0)) == 0.0
+    assert left(timer.budget(0)) == pytest.approx(8e-4)
     assert timer.budget(0).fair_share_s == pytest.approx(1e-3)
 
 
@@ -141,7 +151,7 @@ def test_never_negative_and_within_every_limit(limits, hands, margin_s, moves):
             limits.hand_ms / 1e3 - used_hand,
             limits.per_hand_ms / 1e3 * hands - used_match,
         )
-        assert left(budget) == pytest.approx(max(min(within) - margin_s, 0.0), abs=1e-6)
+        assert left(budget) == pytest.approx(max(min(within) - min(margin_s, min(within) / 5), 0.0), abs=1e-6)
         assert budget.fair_share_s <= max(within[2], 0.0) + 1e-6
         timer.spent(seconds)
         used_hand += seconds

@@ -270,7 +270,7 @@ def test_a_version_that_never_comes() -> None:
     match.carry_out(match.dealer.expire(10**9))
     assert match.dealer.phase is Phase.FAILED
     assert match.reports == ["ERROR: could not read version string from seat 2"]
-    assert match.dealer.reason == "seat 2 (bot1) ran out of time in hand 0"
+    assert match.dealer.reason == "seat 2 (bot1) sent no version line in time"
 
 
 def test_ignored_lines_neither_stop_nor_restart_the_clock() -> None:
@@ -332,7 +332,7 @@ def test_a_seat_lost_before_its_version() -> None:
     match = new_match()
     match.carry_out(match.dealer.lost(match.dealer.acting_seat, 0, "disconnected"))
     assert match.reports == ["ERROR: could not read version string from seat 1"]
-    assert match.dealer.reason == "seat 1 (bot0) disconnected in hand 0"
+    assert match.dealer.reason == "seat 1 (bot0) disconnected before its version line"
 
 
 def test_the_first_reason_stays() -> None:

@@ -108,7 +108,10 @@ def test_what_a_file_need_not_say() -> None:
         "limit\nnumPlayers 3\nnumRounds 2\nraiseSize 1 2\nnumSuits 4\nnumRanks 13\nnumHoleCards 1\nnumBoardCards 0 1\n"
     )
     parsed = parse_game(text, "dir/short.game")
-    assert parsed.warnings == ("dir/short.game: no END GAMEDEF line: the file may be cut short",)
+    assert parsed.warnings == (
+        "dir/short.game: no END GAMEDEF line: the file may be cut short",
+        "dir/short.game: no blind: nobody posts any chips",
+    )
     game = parsed.game
     assert (game.blind, game.stack, game.first_player) == ((0, 0, 0), (UNLIMITED,) * 3, (0, 0))
     assert (game.max_raises, game.raise_size, game.name) == ((DEFAULT_MAX_RAISES,) * 2, (1, 2), "short")

@@ -222,7 +222,7 @@ def test_the_store_keeps_what_was_decided(agent, game, tmp_path):
     for key, (policy, action) in expected.items():
         assert same(found[key].policy, policy)
         assert found[key].action == action
-        assert [type(part) for part in dataclasses.astuple(policy.origin)] == [str, str, int]
+        assert [type(part) for part in dataclasses.astuple(policy.origin)] == [str, str, int, str, str]
 
 
 @every_agent
