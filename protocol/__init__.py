@@ -1,4 +1,4 @@
-"""The game as ACPC defines it: cards, rules, states and wire text. Bytes in, events out; no I/O but in `stream`."""
+"""The game as ACPC defines it: cards, rules, states and wire text. Bytes in, events out; no network but in `stream`."""
 
 from protocol.cards import Card, card_text, cards_text, parse_card, parse_cards
 from protocol.client import Client
