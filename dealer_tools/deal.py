@@ -125,7 +125,7 @@ def _ports(text: str, players: int) -> list[int]:
 
 def _reason(error: OSError) -> str:
     """Without what event loops add to it."""
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 async def _deal(dealer: Dealer, files: Files, ports: list[int], options: argparse.Namespace) -> bool:
@@ -134,7 +134,7 @@ async def _deal(dealer: Dealer, files: Files, ports: list[int], options: argpars
     try:
         for port in ports:
             try:
-                listeners.append(await SeatListener.open(options.bind, port))
+                listeners.append(SeatListener.open(options.bind, port))
             except UnicodeError:
                 raise ConfigError(f"--bind {quote(options.bind)}: expected an address") from None
             except OSError as error:

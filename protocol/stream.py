@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, Final, TypeVar, cast
 
 from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, LocalProtocolError, quote
@@ -29,12 +30,11 @@ T = TypeVar("T")
 class LineStream(asyncio.Protocol):
     """One connection, as lines."""
 
-    def __init__(self, on_connect: Callable[[LineStream], None] | None = None) -> None:
+    def __init__(self) -> None:
         self._buffer = LineBuffer()
         self._lines: deque[Line] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport | None = None
-        self._on_connect = on_connect
         self._loop = asyncio.get_running_loop()
         self._lost: str | None = None
         """Why no more bytes will come, once that is so."""
@@ -107,8 +107,6 @@ class LineStream(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
-        if self._on_connect is not None:
-            self._on_connect(self)
 
     def data_received(self, data: bytes) -> None:
         self._lines.extend(self._buffer.feed(data))
@@ -158,44 +156,39 @@ async def connect(host: str, port: int, timeout_s: float) -> LineStream:
 
 
 class SeatListener:
-    """A listening socket that takes one connection and then closes."""
+    """A listening socket that takes one connection and then closes.
 
-    def __init__(self) -> None:
-        self._server: asyncio.Server | None = None
-        self._stream: asyncio.Future[LineStream] = asyncio.get_running_loop().create_future()
-        self.port = 0
+    It accepts by itself: the standard library's servers mishandle a connection that comes while they close.
+    """
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._socket = listening
+        self.port: int = listening.getsockname()[1]
 
     @classmethod
-    async def open(cls, host: str, port: int) -> SeatListener:
+    def open(cls, host: str, port: int) -> SeatListener:
         """Listen on `port`, or on a free one if it is 0."""
-        listener = cls()
-        server = await asyncio.get_running_loop().create_server(
-            lambda: LineStream(listener._accept), host, port, backlog=1
-        )
-        listener._server = server
-        listener.port = server.sockets[0].getsockname()[1]
-        return listener
-
-    def _accept(self, stream: LineStream) -> None:
-        if self._stream.done():
-            assert stream._transport is not None  # it has just been made
-            stream._transport.abort()
-            return
-        self._stream.set_result(stream)
-        self.close()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=1)
+        listening.setblocking(False)
+        return cls(listening)
 
     async def stream(self, timeout_s: float | None) -> LineStream:
-        """The connection, once somebody has made it."""
+        """The connection, once somebody has made it; nobody can make another."""
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_s):
-                return await asyncio.shield(self._stream)
+                connection, _ = await loop.sock_accept(self._socket)
         except TimeoutError:
             raise DeadlineExceeded(f"nobody connected to port {self.port} within {timeout_s:.1f} s") from None
+        finally:
+            self.close()
+        _, stream = await loop.connect_accepted_socket(LineStream, connection)
+        return stream
 
     def close(self) -> None:
         """Stop listening."""
-        if self._server is not None:
-            self._server.close()
+        self._socket.close()
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

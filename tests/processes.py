@@ -7,6 +7,7 @@ broken test takes to fail.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,7 @@ from strategies.store import StoredDecision, StoreReader
 
 PATIENCE_S = 30.0
 _POLL_S = 0.004
+_PEAK = re.compile(r"VmHWM:\s*([0-9]+) kB")
 _FAKES = Path(__file__).parent / "fakes"
 
 
@@ -55,6 +57,7 @@ class Process:
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, **{"cwd": folder, **options}
             )
         self._ended: Ended | None = None
+        self._peak_mib = 0.0
 
     @property
     def pid(self) -> int:
@@ -65,18 +68,23 @@ class Process:
         """False once it has ended; its outcome is then kept for `wait`."""
         if self._ended is not None:
             return False
-        pid, status, usage = os.wait4(self.pid, os.WNOHANG)
-        if not pid:
+        if self._popen.poll() is None:
+            self._look_at_memory()
             return True
-        self._popen.returncode = os.waitstatus_to_exitcode(status)
         self._ended = Ended(
             self._popen.returncode,
             self._out.read_text(errors="replace"),
             self._err.read_text(errors="replace"),
             time.monotonic() - self._began,
-            usage.ru_maxrss / 1024,
+            self._peak_mib,
         )
         return False
+
+    def _look_at_memory(self) -> None:
+        """The most it has used so far (`ru_maxrss` would count what we used when we started it)."""
+        with suppress(OSError):
+            found = _PEAK.search(Path(f"/proc/{self.pid}/status").read_text())
+            self._peak_mib = int(found.group(1)) / 1024 if found else self._peak_mib
 
     def first_line(self) -> str:
         """The first line of its stdout, once it is there."""
@@ -88,6 +96,10 @@ class Process:
     def printed(self) -> str:
         """Its stdout so far."""
         return self._out.read_text()
+
+    def said(self) -> str:
+        """Its stderr so far."""
+        return self._err.read_text()
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""

@@ -7,12 +7,16 @@ Both sides are real processes over loopback. Each case also bounds how long the 
 from __future__ import annotations
 
 import resource
+import socket
+import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from processes import Ended, Process, Processes, free_port, stored_decisions, stored_hands, toml
+from processes import Ended, Process, Processes, free_port, stored_decisions, stored_hands, toml, wait_until
 
 CHECKED_DOWN = "cc/cc/cc/cc"
 WAITS = {"connect_s": 0.4, "first_state_s": 0.4, "line_s": 0.4}
@@ -63,11 +67,11 @@ CASES = [
     Case("byte_by_byte", 0, "the dealer closed the match after 3 hands", 3),
     Case("packed", 0, "the dealer closed the match after 3 hands", 3),
     Case("comments", 0, "the dealer closed the match after 3 hands", 3),
-    Case("silent", 5, "the dealer is silent: nothing arrived within 0.4 s (before the first hand)", 0),
-    Case("silent_in_hand", 5, "within 0.4 s (in the middle of a hand, after 1 finished hands)", 1),
-    Case("silent_in_line", 5, "the dealer is silent: nothing arrived within 0.4 s (after 1 hands)", 1),
-    Case("chatty", 5, "the dealer is silent: ", 1),
-    Case("flooding", 5, "the dealer is silent: ", 1),
+    Case("silent", 5, "the dealer is silent: no state arrived within 0.4 s (before the first hand)", 0),
+    Case("silent_in_hand", 5, "no state arrived within 0.4 s (in the middle of a hand, after 1 finished hands)", 1),
+    Case("silent_in_line", 5, "the dealer is silent: no state arrived within 0.4 s (after 1 hands)", 1),
+    Case("chatty", 5, "the dealer is silent: no state arrived within 0.4 s (after 1 hands)", 1),
+    Case("flooding", 5, "the dealer is silent: no state arrived within 0.4 s (after 1 hands)", 1),
     Case("lies_size", 4, "the dealer did not take our action r200", 0, "always-raise"),
     Case("lies_call", 4, "the dealer did not take our action r200", 0, "always-raise"),
     Case("lies_fold", 4, "the dealer did not take our action r200", 0, "always-raise"),
@@ -109,7 +113,7 @@ def test_a_dealer_that(run: Processes, case: Case) -> None:
 
 
 def test_what_a_good_dealer_sees(run: Processes) -> None:
-    """The fake checks each line; here the whole conversation is looked at once, so that the other cases mean something."""
+    """The whole conversation is looked at once, so that the other cases mean something."""
     dealer = run.fake("dealer", "good")
     assert start_bot(run, dealer.first_line(), "--hands", 3).wait().last_line == (
         "paratus bot: all 3 hands played; +300 chips, 0 fallbacks"
@@ -139,28 +143,24 @@ def test_nobody_listens(run: Processes) -> None:
 
 
 def test_an_address_that_is_none(run: Processes) -> None:
-    ended = run.paratus(
-        *("bot", "no.such.host.invalid", 4000, "--no-store", "--config", _settings(run)),
-    ).wait()
+    settings = run.folder / "waits.toml"
+    settings.write_text(toml({"wait": WAITS}))
+    ended = run.paratus("bot", "no.such.host.invalid", 4000, "--no-store", "--config", settings).wait()
     assert ended.code == 3
     assert "no.such.host.invalid:4000" in ended.last_line
 
 
 def test_a_dealer_that_starts_after_us(run: Processes) -> None:
-    """`connect` tries again for as long as it may; the fake cannot choose its port, so here we are the dealer."""
-    import socket
-    import time
-
-    port = free_port()
-    bot = start_bot(run, port)
-    time.sleep(0.45)  # the bot is up or about to be: it must meet a closed port or an open one, and take both
-    with socket.create_server(("127.0.0.1", port)) as server:
-        server.settimeout(5)
-        try:
-            connection, _ = server.accept()
-        except TimeoutError:
-            assert "cannot connect" in bot.wait().last_line  # a machine so slow that the bot gave up before
-            return
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        patient = run.folder / "patient.toml"
+        patient.write_text(toml({"wait": {"connect_s": 20.0}}))
+        bot = start_bot(run, server.getsockname()[1], "--config", patient)
+        wait_until(lambda: "always-call plays" in bot.said(), "the bot is about to connect")
+        time.sleep(0.1)  # it is refused a few times
+        server.listen()
+        server.settimeout(10)
+        connection, _ = server.accept()
         with connection:
             assert connection.recv(100) == b"VERSION:2.0.0\r\n"
     assert bot.wait().code == 3
@@ -196,12 +196,10 @@ def test_joining_a_hand_in_which_we_are_not_asked_again(run: Processes) -> None:
 def test_killed_in_the_middle_of_a_hand(run: Processes) -> None:
     """`kill -9`: every hand whose last state had arrived is in the store."""
     dealer = run.fake("dealer", "silent_in_hand")
-    settings = run.folder / "patient.toml"
-    settings.write_text("")
-    bot = start_bot(run, dealer.first_line(), "--config", settings)
+    patient = run.folder / "patient.toml"
+    patient.write_text("")
+    bot = start_bot(run, dealer.first_line(), "--config", patient)
     heard = 1 + 1 + 4 + 2  # port, version, four actions in hand 0, two in hand 1
-    from processes import wait_until
-
     wait_until(lambda: len(dealer.printed().splitlines()) == heard, "the bot is in hand 1")
     bot.end()
     assert stored_hands(run.folder / "bot.sqlite") == {0: (CHECKED_DOWN, 100.0)}
@@ -219,11 +217,12 @@ def test_a_full_disk_ends_no_match(run: Processes) -> None:
     assert "the dealer closed the match after 3 hands" in ended.err
     assert "records not written" in ended.last_line
     assert len(dealer.wait().out.splitlines()) == 1 + 1 + 3 * 4
+    assert len(stored_hands(run.folder / "bot.sqlite")) < 3
 
 
 def _small_files() -> None:
-    """Room for the empty store, but not for many records."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, 64 * 1024))
+    """Room for an empty store and a hand, but not for three."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40 * 1024, 40 * 1024))
 
 
 @pytest.mark.parametrize("what", ["text", "folder", "newer"])
@@ -234,9 +233,6 @@ def test_a_store_that_cannot_be_used(run: Processes, what: str) -> None:
     elif what == "folder":
         path.mkdir()
     else:
-        import sqlite3
-        from contextlib import closing
-
         with closing(sqlite3.connect(path)) as db:
             db.execute("PRAGMA user_version = 99")
     ended = start_bot(run, 4000).wait()
@@ -269,9 +265,3 @@ def test_bad_settings(run: Processes, arguments: list[str], says: str) -> None:
     assert ended.code == 2
     assert ended.err.count("\n") == 1
     assert says in ended.err
-
-
-def _settings(run: Processes) -> Path:
-    path = run.folder / "waits.toml"
-    path.write_text(toml({"wait": WAITS}))
-    return path
