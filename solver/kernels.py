@@ -24,7 +24,21 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from solver.vectors import LANES, add, div, if_positive, larger, load, mul, splat, store, sub, transpose
+from solver.vectors import (
+    LANES,
+    add,
+    div,
+    gather_columns,
+    if_positive,
+    larger,
+    load,
+    mul,
+    prefetch,
+    scatter_columns,
+    splat,
+    store,
+    sub,
+)
 
 NUM_CARD_ROWS = 54
 """Totals by card, for the sweeps: the 52 cards, a row that one-card hands add to, and a row that stays zero."""
@@ -68,7 +82,9 @@ class Deals(NamedTuple):
     base: np.ndarray  # int64 [player, board] where its regrets begin
     alive: np.ndarray  # [player, board, hand] 1, or 0 for a hand that the board makes impossible
     final: np.ndarray  # int32 [board] its number among the last street's boards, or -1
-    order: np.ndarray  # int32 [player, final board, hand] live hands by strength
+    order: np.ndarray  # int32 [player, final board, place] live hands by strength
+    place: np.ndarray  # int32 [player, final board, hand] its place in `order`, or the row after the last for others
+    in_order: np.ndarray  # int32 [hand] 0, 1, 2, …
     group: np.ndarray  # int32 [player, final board, group + 1] where a strength begins in `order`
     groups: np.ndarray  # int32 [final board]
     chance: np.ndarray  # float32 [s] probability of each board of a street, given both hands and the board before
@@ -79,7 +95,7 @@ class Scratch(NamedTuple):
     """Working memory of one thread."""
 
     rows: np.ndarray  # [node, then slot][16] reaches on the way down, values on the way up
-    showdown_reach: np.ndarray  # [hand][lane]
+    showdown_reach: np.ndarray  # [place, and one more row][lane]
     showdown_value: np.ndarray
     fold_reach: np.ndarray  # the same, street after street
     fold_value: np.ndarray
@@ -96,7 +112,7 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _forward(
-    player, edges, firsts, counts, children, begin, end, me, weights, average, at, update, discount, weight, rows
+    player, edges, firsts, counts, children, begin, end, me, weights, average, at, ahead, update, discount, weight, rows
 ):  # fmt: skip
     """Reaches of one block, from the roots' rows to all leaves' rows; nodes `begin` to `end`."""
     zero, one = splat(np.float32(0.0)), splat(np.float32(1.0))
@@ -108,6 +124,7 @@ def _forward(
             edge = at + edges[begin + node] * LANES
             total = zero
             for a in range(count):
+                prefetch(weights, edge + ahead + a * LANES)
                 total = add(total, larger(load(weights, edge + a * LANES), zero))
             share = if_positive(total, div(one, total), zero)
             uniform = splat(np.float32(1.0 / count))
@@ -115,6 +132,7 @@ def _forward(
                 here = edge + a * LANES
                 leaving = mul(if_positive(total, mul(larger(load(weights, here), zero), share), uniform), arriving)
                 if update:
+                    prefetch(average, here + ahead)
                     store(average, here, add(mul(load(average, here), keep), mul(leaving, added)))
                 store(rows, children[first + a] * LANES, leaving)
         else:
@@ -124,7 +142,7 @@ def _forward(
 
 @njit(cache=True, nogil=True)
 def _backward(
-    player, edges, firsts, counts, children, begin, end, me, weights, at, update, keep_positive, keep_negative, rows
+    player, edges, firsts, counts, children, begin, end, me, weights, at, ahead, update, keep_positive, keep_negative, rows
 ):  # fmt: skip
     """Values of one block, from the leaves' rows to the roots' rows; updates the regrets in `weights`."""
     zero = splat(np.float32(0.0))
@@ -137,6 +155,7 @@ def _backward(
             total, weighted, plain = zero, zero, zero
             for a in range(count):
                 value = load(rows, children[first + a] * LANES)
+                prefetch(weights, edge + ahead + a * LANES)
                 regret = larger(load(weights, edge + a * LANES), zero)
                 total = add(total, regret)
                 weighted = add(weighted, mul(regret, value))
@@ -203,29 +222,29 @@ def _showdowns(
     """Showdown values of `width` lanes from `begin` on: chips × (weaker + (weaker or equal) - all).
 
     A hand's twin (the same cards with the opponent) is subtracted twice from "weaker or equal" and from "all", which
-    cancels.
+    cancels. Rows of `reach` and `value` stand in the order of strength.
     """
     _clear(totals, card_totals, width)
     for g in range(groups):
         for i in range(group[g], group[g + 1]):
             hand = order[i]
             a, b = minus[hand, 0] * width, minus[hand, 1] * width
-            at = hand * lanes + begin
+            at = i * lanes + begin
             for lane in range(0, width, LANES):
                 store(value, at + lane, _compatible(totals, card_totals, a, b, lane))
         for i in range(their_group[g], their_group[g + 1]):
             hand = their_order[i]
-            _add_hand(their_cards, hand, reach, hand * lanes + begin, totals, card_totals, width)
+            _add_hand(their_cards, hand, reach, i * lanes + begin, totals, card_totals, width)
         for i in range(group[g], group[g + 1]):
             hand = order[i]
             a, b = minus[hand, 0] * width, minus[hand, 1] * width
-            at = hand * lanes + begin
+            at = i * lanes + begin
             for lane in range(0, width, LANES):
                 store(value, at + lane, add(load(value, at + lane), _compatible(totals, card_totals, a, b, lane)))
     for i in range(group[groups]):
         hand = order[i]
         a, b = minus[hand, 0] * width, minus[hand, 1] * width
-        at = hand * lanes + begin
+        at = i * lanes + begin
         for lane in range(0, width, LANES):
             won = sub(load(value, at + lane), _compatible(totals, card_totals, a, b, lane))
             store(value, at + lane, mul(won, load(chips, begin + lane)))
@@ -258,7 +277,7 @@ def _enter(trees, deals, scratch, me, board, ranges, weights, average, update, d
     hands, rows = deals.hands[other], scratch.rows
     leaf = trees.node_at[s + 1] - trees.node_at[s]
     show, fold = trees.showdown_lanes[s], trees.fold_lanes[s]
-    alive = deals.alive[other, board]
+    alive, places = deals.alive[other, board], deals.place[other, max(deals.final[board], 0)]
     fold_at = scratch.fold_begin[s]
     for block in range(hands // LANES):
         h = block * LANES
@@ -272,7 +291,7 @@ def _enter(trees, deals, scratch, me, board, ranges, weights, average, update, d
         at = deals.base[other, board] + block * trees.edges[s, other] * LANES
         _forward(
             trees.player, trees.edge, trees.first, trees.count, trees.child, trees.node_at[s], trees.node_at[s + 1],
-            other, weights, average, at, update, discount, weight, rows,
+            other, weights, average, at, trees.edges[s, other] * LANES, update, discount, weight, rows,
         )  # fmt: skip
         if deals.final[board] >= 0:
             slot = leaf + trees.showdowns[s]
@@ -282,9 +301,9 @@ def _enter(trees, deals, scratch, me, board, ranges, weights, average, update, d
                     store(rows, slot * LANES, mul(r, mask))
                     slot += 1
             for lane in range(0, show, LANES):
-                transpose(rows, (leaf + lane) * LANES, LANES, scratch.showdown_reach, h * show + lane, show)
+                scatter_columns(rows, (leaf + lane) * LANES, scratch.showdown_reach, places, h, show, lane)
         for lane in range(0, fold, LANES):
-            transpose(rows, (leaf + show + lane) * LANES, LANES, scratch.fold_reach, fold_at + h * fold + lane, fold)
+            scatter_columns(rows, (leaf + show + lane) * LANES, scratch.fold_reach, deals.in_order, h, fold, fold_at + lane)
         slot = leaf + show + fold
         for k in range(trees.next_roots[s]):
             store(scratch.next_reach, scratch.next_begin[s] + k * hands + h, load(rows, (slot + k) * LANES))
@@ -327,14 +346,14 @@ def _leave(trees, deals, scratch, me, board, weights, mode, keep_positive, keep_
     hands, rows = deals.hands[me], scratch.rows
     leaf = trees.node_at[s + 1] - trees.node_at[s]
     show, fold = trees.showdown_lanes[s], trees.fold_lanes[s]
-    alive = deals.alive[me, board]
+    alive, places = deals.alive[me, board], deals.place[me, max(deals.final[board], 0)]
     fold_at = scratch.fold_begin[s]
     for block in range(hands // LANES):
         h = block * LANES
         mask = load(alive, h)
         if deals.final[board] >= 0:
             for lane in range(0, show, LANES):
-                transpose(scratch.showdown_value, h * show + lane, show, rows, (leaf + lane) * LANES, LANES)
+                gather_columns(scratch.showdown_value, places, h, show, lane, rows, (leaf + lane) * LANES)
             slot = leaf + trees.showdowns[s]
             for earlier in range(s):
                 chance = np.float32(1.0)
@@ -347,7 +366,7 @@ def _leave(trees, deals, scratch, me, board, weights, mode, keep_positive, keep_
                     store(scratch.all_in_value, at, value)
                     slot += 1
         for lane in range(0, fold, LANES):
-            transpose(scratch.fold_value, fold_at + h * fold + lane, fold, rows, (leaf + show + lane) * LANES, LANES)
+            gather_columns(scratch.fold_value, deals.in_order, h, fold, fold_at + lane, rows, (leaf + show + lane) * LANES)
         slot = leaf + show + fold
         for k in range(trees.next_roots[s]):
             store(rows, (slot + k) * LANES, load(scratch.next_value, scratch.next_begin[s] + k * hands + h))
@@ -363,7 +382,7 @@ def _leave(trees, deals, scratch, me, board, weights, mode, keep_positive, keep_
             at = deals.base[me, board] + block * trees.edges[s, me] * LANES
             _backward(
                 trees.player, trees.edge, trees.first, trees.count, trees.child, trees.node_at[s], trees.node_at[s + 1],
-                me, weights, at, mode == UPDATE, keep_positive, keep_negative, rows,
+                me, weights, at, trees.edges[s, me] * LANES, mode == UPDATE, keep_positive, keep_negative, rows,
             )  # fmt: skip
         if s == 0:
             for root in range(trees.roots[0]):

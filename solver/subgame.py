@@ -100,7 +100,7 @@ class Subgame:
         fold_begin = np.concatenate(([0], np.cumsum(trees.fold_lanes * widest))).astype(np.int64)
         next_begin = np.concatenate(([0], np.cumsum(trees.next_roots * widest))).astype(np.int64)
         all_in_begin = np.concatenate(([0], np.cumsum(trees.all_ins * widest))).astype(np.int64)
-        showdown = int(widest * trees.showdown_lanes[-1])
+        showdown = int((widest + 1) * trees.showdown_lanes[-1])
 
         def empty(count: int) -> F32:
             return np.zeros(count, np.float32)
@@ -169,6 +169,8 @@ class Subgame:
             alive=alive,
             final=final.astype(np.int32),
             order=order,
+            place=_places(order, group, groups, widest),
+            in_order=np.arange(widest, dtype=np.int32),
             group=group,
             groups=groups,
             chance=self._chances(),
@@ -316,6 +318,16 @@ def _boards(game: Game, street: int, board: tuple[Card, ...]) -> list[list[tuple
 
 def _before(game: Game, board: tuple[Card, ...], street: int) -> tuple[Card, ...]:
     return board[: game.board_cards_by(street - 1)]
+
+
+def _places(order: I32, group: I32, groups: I32, widest: int) -> I32:
+    """[player, final board, hand] where a hand stands in the order of strength."""
+    place = np.full((2, len(groups), widest), widest, np.int32)
+    for player in range(2):
+        for board, last in enumerate(groups.tolist()):
+            live = order[player, board, : group[player, board, last]]
+            place[player, board, live] = np.arange(len(live))
+    return place
 
 
 def _trees(forests: tuple[Forest, ...]) -> Trees:

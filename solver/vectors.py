@@ -11,7 +11,7 @@ index on inside the array. Multiplications and additions may be fused (`contract
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.core.extending import intrinsic, register_model
 
@@ -20,6 +20,7 @@ LANES = 16
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 _INDEX = ir.IntType(32)
+_BYTE_POINTER = ir.IntType(8).as_pointer()
 _FLAGS = ("contract", "nsz")
 
 
@@ -65,6 +66,23 @@ def store(typingctx, array, index, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vec16), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Ask for the cache line of `array[index]`, which may lie outside the array."""
+
+    def codegen(context, builder, signature, args):
+        pointer = builder.bitcast(_pointer(context, builder, signature.args[0], args[0], args[1]), _BYTE_POINTER)
+        kinds = [_BYTE_POINTER, _INDEX, _INDEX, _INDEX]
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0i8"
+        )
+        read, keep, data = (ir.Constant(_INDEX, value) for value in (0, 3, 1))
+        builder.call(function, [pointer, read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
 
 
 def _arithmetic(operation, doc):
@@ -118,30 +136,66 @@ def if_positive(typingctx, test, a, b):
     return vec16(vec16, vec16, vec16), codegen
 
 
+def _turned(builder, rows):
+    """Sixteen vectors as the columns of sixteen others, by four rounds of shuffles."""
+    distance = LANES // 2
+    while distance:
+        low = _constant(lane if not lane & distance else LANES + lane - distance for lane in range(LANES))
+        high = _constant(lane + distance if not lane & distance else LANES + lane for lane in range(LANES))
+        for i in range(LANES):
+            if not i & distance:
+                a, b = rows[i], rows[i + distance]
+                rows[i] = builder.shuffle_vector(a, b, low)
+                rows[i + distance] = builder.shuffle_vector(a, b, high)
+        distance //= 2
+    return rows
+
+
+def _row_pointers(context, builder, array_type, array, first, stride):
+    """The addresses of sixteen rows, `stride` apart."""
+    for number in range(LANES):
+        index = builder.add(first, builder.mul(stride, ir.Constant(stride.type, number)))
+        yield _pointer(context, builder, array_type, array, index)
+
+
+def _placed_pointers(context, builder, array_type, array, places_type, places, at, width, lane):
+    """The addresses of lane `lane` of the sixteen rows `places[at : at + 16]`, each `width` long."""
+    data = context.make_array(places_type)(context, builder, places).data
+    for number in range(LANES):
+        place = builder.load(builder.gep(data, [builder.add(at, ir.Constant(at.type, number))], inbounds=True))
+        row = builder.sext(place, width.type)
+        yield _pointer(context, builder, array_type, array, builder.add(builder.mul(row, width), lane))
+
+
 @intrinsic
-def transpose(typingctx, source, at, stride, target, to, target_stride):
-    """Sixteen rows of sixteen, `source[at + i * stride + j]`, to columns, `target[to + j * target_stride + i]`."""
+def scatter_columns(typingctx, source, at, target, places, first, width, lane):
+    """Column j of the 16×16 tile `source[at:]` to lane `lane` of row `places[first + j]` of `target` [row, width]."""
 
     def codegen(context, builder, signature, args):
-        source, at, stride, target, to, target_stride = args
-
-        def row(array_type, array, first, step, number):
-            index = builder.add(first, builder.mul(step, ir.Constant(step.type, number)))
-            return _pointer(context, builder, array_type, array, index)
-
-        rows = [builder.load(row(signature.args[0], source, at, stride, i), align=4) for i in range(LANES)]
-        distance = LANES // 2
-        while distance:
-            low = _constant(lane if not lane & distance else LANES + lane - distance for lane in range(LANES))
-            high = _constant(lane + distance if not lane & distance else LANES + lane for lane in range(LANES))
-            for i in range(LANES):
-                if not i & distance:
-                    a, b = rows[i], rows[i + distance]
-                    rows[i] = builder.shuffle_vector(a, b, low)
-                    rows[i + distance] = builder.shuffle_vector(a, b, high)
-            distance //= 2
-        for i in range(LANES):
-            builder.store(rows[i], row(signature.args[3], target, to, target_stride, i), align=4)
+        source, at, target, places, first, width, lane = args
+        types_of = signature.args
+        stride = ir.Constant(at.type, LANES)
+        rows = [builder.load(p, align=4) for p in _row_pointers(context, builder, types_of[0], source, at, stride)]
+        pointers = _placed_pointers(context, builder, types_of[2], target, types_of[3], places, first, width, lane)
+        for row, pointer in zip(_turned(builder, rows), pointers, strict=True):
+            builder.store(row, pointer, align=4)
         return context.get_dummy_value()
 
-    return types.void(source, types.intp, types.intp, target, types.intp, types.intp), codegen
+    return types.void(source, types.intp, target, places, types.intp, types.intp, types.intp), codegen
+
+
+@intrinsic
+def gather_columns(typingctx, source, places, first, width, lane, target, to):
+    """The inverse of `scatter_columns`: lane `lane` of those rows of `source` to the 16×16 tile `target[to:]`."""
+
+    def codegen(context, builder, signature, args):
+        source, places, first, width, lane, target, to = args
+        types_of = signature.args
+        pointers = _placed_pointers(context, builder, types_of[0], source, types_of[1], places, first, width, lane)
+        rows = _turned(builder, [builder.load(pointer, align=4) for pointer in pointers])
+        stride = ir.Constant(to.type, LANES)
+        for row, pointer in zip(rows, _row_pointers(context, builder, types_of[5], target, to, stride), strict=True):
+            builder.store(row, pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(source, places, types.intp, types.intp, types.intp, target, types.intp), codegen
