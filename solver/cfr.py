@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solver.kernels import BEST, FOLLOW, UPDATE, run
-from solver.subgame import Subgame
+from solver.subgame import Subgame, aligned_zeros
 from solver.vectors import LANES
 
 F32 = npt.NDArray[np.float32]
@@ -115,10 +115,10 @@ class Solver:
         last = subgame.deals.base[:, -1]
         edges, hands = subgame.trees.edges[-1], subgame.deals.hands
         sizes = [int(last[player]) + int(edges[player]) * int(hands[player]) for player in range(2)]
-        self.regrets = tuple([np.zeros(size, np.float32) for size in sizes])
-        self.averages = tuple([np.zeros(size, np.float32) for size in sizes])
+        self.regrets = tuple([aligned_zeros(size) for size in sizes])
+        self.averages = tuple([aligned_zeros(size) for size in sizes])
         self._scratch = subgame.scratch()
-        self._result = tuple([np.zeros(int(count), np.float32) for count in hands])
+        self._result = tuple([aligned_zeros(int(count)) for count in hands])
 
     def iterate(self, count: int = 1) -> None:
         """Run `count` iterations."""

@@ -142,7 +142,8 @@ def _forward(
 
 @njit(cache=True, nogil=True)
 def _backward(
-    player, edges, firsts, counts, children, begin, end, me, weights, at, ahead, update, keep_positive, keep_negative, rows
+    player, edges, firsts, counts, children, begin, end, me, weights, at, ahead,
+    update, keep_positive, keep_negative, rows,
 ):  # fmt: skip
     """Values of one block, from the leaves' rows to the roots' rows; updates the regrets in `weights`."""
     zero = splat(np.float32(0.0))
@@ -303,7 +304,9 @@ def _enter(trees, deals, scratch, me, board, ranges, weights, average, update, d
             for lane in range(0, show, LANES):
                 scatter_columns(rows, (leaf + lane) * LANES, scratch.showdown_reach, places, h, show, lane)
         for lane in range(0, fold, LANES):
-            scatter_columns(rows, (leaf + show + lane) * LANES, scratch.fold_reach, deals.in_order, h, fold, fold_at + lane)
+            scatter_columns(
+                rows, (leaf + show + lane) * LANES, scratch.fold_reach, deals.in_order, h, fold, fold_at + lane
+            )
         slot = leaf + show + fold
         for k in range(trees.next_roots[s]):
             store(scratch.next_reach, scratch.next_begin[s] + k * hands + h, load(rows, (slot + k) * LANES))
@@ -366,7 +369,9 @@ def _leave(trees, deals, scratch, me, board, weights, mode, keep_positive, keep_
                     store(scratch.all_in_value, at, value)
                     slot += 1
         for lane in range(0, fold, LANES):
-            gather_columns(scratch.fold_value, deals.in_order, h, fold, fold_at + lane, rows, (leaf + show + lane) * LANES)
+            gather_columns(
+                scratch.fold_value, deals.in_order, h, fold, fold_at + lane, rows, (leaf + show + lane) * LANES
+            )
         slot = leaf + show + fold
         for k in range(trees.next_roots[s]):
             store(rows, (slot + k) * LANES, load(scratch.next_value, scratch.next_begin[s] + k * hands + h))

@@ -29,6 +29,8 @@ from solver.betting import Forest, Menu, build_forest, padded
 from solver.kernels import MAX_SWEEP_LANES, NUM_CARD_ROWS, Deals, Scratch, Trees
 from solver.vectors import LANES
 
+_LINE_FLOATS = 16
+
 F32 = npt.NDArray[np.float32]
 I32 = npt.NDArray[np.int32]
 
@@ -47,6 +49,13 @@ class Price:
     pairs: int
     """(hand, action) pairs: each has a regret and an average."""
     bytes: int
+
+
+def aligned_zeros(count: int) -> F32:
+    """float32 zeros that begin at a cache line: a vector that straddles two lines costs twice."""
+    raw = np.zeros(count + _LINE_FLOATS, np.float32)
+    begin = -raw.ctypes.data % (4 * _LINE_FLOATS) // 4
+    return raw[begin : begin + count]
 
 
 @lru_cache(maxsize=16)
@@ -102,24 +111,21 @@ class Subgame:
         all_in_begin = np.concatenate(([0], np.cumsum(trees.all_ins * widest))).astype(np.int64)
         showdown = int((widest + 1) * trees.showdown_lanes[-1])
 
-        def empty(count: int) -> F32:
-            return np.zeros(count, np.float32)
-
         return Scratch(
-            rows=empty(max(len(forest.nodes) + forest.slots for forest in self.forests) * LANES),
-            showdown_reach=empty(showdown),
-            showdown_value=empty(showdown),
-            fold_reach=empty(int(fold_begin[-1])),
-            fold_value=empty(int(fold_begin[-1])),
+            rows=aligned_zeros(max(len(forest.nodes) + forest.slots for forest in self.forests) * LANES),
+            showdown_reach=aligned_zeros(showdown),
+            showdown_value=aligned_zeros(showdown),
+            fold_reach=aligned_zeros(int(fold_begin[-1])),
+            fold_value=aligned_zeros(int(fold_begin[-1])),
             fold_begin=fold_begin,
-            next_reach=empty(int(next_begin[-1])),
-            next_value=empty(int(next_begin[-1])),
+            next_reach=aligned_zeros(int(next_begin[-1])),
+            next_value=aligned_zeros(int(next_begin[-1])),
             next_begin=next_begin,
-            all_in_reach=empty(int(all_in_begin[-1])),
-            all_in_value=empty(int(all_in_begin[-1])),
+            all_in_reach=aligned_zeros(int(all_in_begin[-1])),
+            all_in_value=aligned_zeros(int(all_in_begin[-1])),
             all_in_begin=all_in_begin,
-            totals=empty(MAX_SWEEP_LANES),
-            card_totals=empty(NUM_CARD_ROWS * MAX_SWEEP_LANES),
+            totals=aligned_zeros(MAX_SWEEP_LANES),
+            card_totals=aligned_zeros(NUM_CARD_ROWS * MAX_SWEEP_LANES),
         )
 
     def _price(self) -> Price:
@@ -241,7 +247,7 @@ class Subgame:
         return np.array(steps, np.int32)
 
     def _padded_range(self, player: int, weights: npt.NDArray[np.floating]) -> F32:
-        padded_range = np.zeros(int(self.deals.hands[player]), np.float32)
+        padded_range = aligned_zeros(int(self.deals.hands[player]))
         padded_range[: len(self.hands[player])] = np.asarray(weights)[self.hand_index[player]]
         return padded_range
 
