@@ -205,7 +205,7 @@ def test_killed_in_the_middle_of_a_hand(run: Processes) -> None:
     assert stored_hands(run.folder / "bot.sqlite") == {0: (CHECKED_DOWN, 100.0)}
 
 
-# --- The store and the settings -------------------------------------------------------------------------------------
+# --- The store and the settings ---------------------------------------------------------------------------------------
 
 
 def test_a_full_disk_ends_no_match(run: Processes) -> None:
