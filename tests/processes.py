@@ -51,6 +51,8 @@ class Process:
         self.name = name
         self._out, self._err = folder / f"{name}.stdout", folder / f"{name}.stderr"
         self._began = time.monotonic()
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: it would be inherited
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data"), "NO_COLOR": "1"}
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._popen = subprocess.Popen(

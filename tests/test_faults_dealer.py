@@ -119,7 +119,7 @@ BAD = [
         "endless_version", "seat 2 (B) sent a line that is too long instead of VERSION:2.0.0", "ERROR: invalid version"
     ),
     Bad("dies_at_once", "seat 2 (B) disconnected before its version line", NO_VERSION),
-    Bad("dies_after_version", "seat 2 (B) disconnected in hand 0", NO_ACTION),
+    Bad("dies_after_version", "seat 2 (B) disconnected", NO_ACTION),  # or reset: by the state it never read
     Bad(
         "dies_in_line", "seat 2 (B) closed the connection in the middle of a line, after b'MATCHSTATE:1:0::", NO_ACTION
     ),
