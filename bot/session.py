@@ -186,7 +186,7 @@ class Session:
                     policy: Policy | None = self._again(spot, budget)
                     if self._store is not None and policy is not None:
                         seen = replace(joined, state=state, deal=joined.deal._replace(board=board))
-                        self._store.add_decision(seen, policy, action, 0.0)
+                        self._store.add_decision(seen, policy, action, 0.0, again=True)
                 else:
                     if stored is None:
                         stored = self._store.policies(joined.hand) if self._store is not None else {}

@@ -29,6 +29,7 @@ from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
 from dealer_tools.progress import HandsBar
 from dealer_tools.results import Leg, MatchError, estimates, read_values
+from dealer_tools.stores import complete_store
 from protocol.dealer import NAME
 from protocol.errors import ConfigError, quote
 from protocol.game import Game, game_text, load_game
@@ -364,23 +365,21 @@ def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-_NO_RECORD: Final = {"fallbacks": None, "hands_not_stored": None}
+_NO_RECORD: Final = {"fallbacks": None, "hands_from_log": None}
 
 
 def _record(plan: Plan, folder: Path, name: str) -> dict[str, int]:
-    """What the stores of an agent of ours say: decisions that were replaced, and hands that only the dealer's log has.
-
-    A hand can be missing if the dealer was killed after it had logged the hand and before it told the players.
-    """
-    fallbacks = stored = 0
+    """The stores of an agent of ours, made complete: decisions that were replaced, and hands added from the log."""
+    fallbacks = added = 0
     for leg in plan.legs:
-        reader = StoreReader(folder / leg.name / f"{name}.sqlite")
+        path = folder / leg.name / f"{name}.sqlite"
+        added += complete_store(path, folder / leg.name / "match.log", plan.game, name, plan.hands)
+        reader = StoreReader(path)
         try:
             fallbacks += reader.fallbacks()
-            stored += len({hand.hand for match in reader.matches() for hand in reader.hands(match)})
         finally:
             reader.close()
-    return {"fallbacks": fallbacks, "hands_not_stored": plan.hands * len(plan.legs) - stored}
+    return {"fallbacks": fallbacks, "hands_from_log": added}
 
 
 def _revision() -> str | None:
@@ -422,6 +421,8 @@ def _table(result: dict[str, Any]) -> str:
             spread = f"{player['se_mbb']:9.0f}   {interval:<21}"
         fallbacks = "-" if player["fallbacks"] is None else player["fallbacks"]
         lines.append(f"{name:24}{player['chips']:+12,.0f}{player['mean_mbb']:+10.0f}{spread}{fallbacks:>9}")
-        if player["hands_not_stored"]:
-            notes.append(f"{name}: {player['hands_not_stored']} hands are in the dealer's log but not in its store")
+        if player["hands_from_log"]:
+            notes.append(
+                f"{name}: was killed before it saw the end of {player['hands_from_log']} hands: added from the log"
+            )
     return "\n".join(lines + notes)

@@ -41,6 +41,9 @@ from protocol.replies import BAD_STATE, Answered, Ignored, Question, read_reply
 from protocol.state import Action, Deal, apply, payoffs, start
 from protocol.wire import board_text
 
+MAX_IDLE_LINES: Final = 10_000
+"""How many lines that answer nothing a seat may send before it answers: what it sends is recorded, so it must end."""
+
 NAME: Final = re.compile(r"[^\s:|]{1,64}")
 _REPORT_SECONDS_EVERY: Final = 100
 _VERSION: Final = re.compile(r"VERSION:\s*\+?([0-9]{1,9})\.\s*\+?([0-9]{1,9})\.\s*\+?([0-9]{1,9})")
@@ -129,6 +132,7 @@ class Dealer:
         self._greeted = 0
         self._question: Question | None = None
         self._sent_us = 0
+        self._idle_lines = 0
         self._used_hand_us = [0] * game.num_players
         self._used_match_us = [0] * game.num_players
 
@@ -196,6 +200,11 @@ class Dealer:
         effects: list[Effect] = [Report(f"FROM {seat + 1} at {clock_text(now_us)} {text}\r")]
         if now_us > self.deadline_us:
             return effects + self._fail(f"ERROR: seat {seat + 1} ran out of time", self._late(seat))
+        self._idle_lines += 1
+        if self._idle_lines > MAX_IDLE_LINES:
+            who = f"seat {seat + 1} ({self.names[seat]})"
+            reason = f"{who} sent more than {MAX_IDLE_LINES} lines that answer nothing {self._when()}"
+            return effects + self._fail(f"ERROR: could not get action from seat {seat + 1}", reason)
         if text.startswith(("#", ";")):
             return effects
         answer = Ignored(BAD_STATE) if line is TOO_LONG else read_reply(text, asked)
@@ -259,6 +268,7 @@ class Dealer:
         texts = self._tell_all(effects)
         actor = hand.state.actor
         if actor is not None:
+            self._idle_lines = 0
             self._question = Question(texts[actor], actor, hand.number, hand.state, hand.deal)
 
     def _tell_all(self, effects: list[Effect]) -> list[str]:

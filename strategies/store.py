@@ -135,11 +135,13 @@ class MatchStore:
         assert added is not None
         return added
 
-    def add_decision(self, asked: MatchState, policy: Policy, action: Action, seconds: float) -> None:
-        """Keep what was decided; it is in the file after the next `flush`."""
+    def add_decision(
+        self, asked: MatchState, policy: Policy, action: Action, seconds: float, *, again: bool = False
+    ) -> None:
+        """Keep what was decided; it is in the file after the next `flush`. Decided `again`, it replaces nothing."""
         self._waiting.append(
             (
-                _INSERT_DECISION,
+                _INSERT_DECISION.replace("REPLACE", "IGNORE") if again else _INSERT_DECISION,
                 (
                     self._match,
                     asked.hand,

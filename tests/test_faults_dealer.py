@@ -107,6 +107,7 @@ class Bad(NamedTuple):
     """The reference dealer's message, which comes before it."""
 
 
+FLOOD = "seat 2 (B) sent more than 10000 lines that answer nothing in hand 0"
 LATE = "seat 2 (B) ran out of time in hand 0"
 NO_VERSION = "ERROR: could not read version string from seat 2"
 NO_ACTION = "ERROR: could not get action from seat 2"
@@ -128,9 +129,9 @@ BAD = [
     Bad("silent", LATE, NO_ACTION),
     Bad("deaf", LATE, NO_ACTION),
     Bad("comments", LATE, ""),
-    Bad("comment_flood", LATE, ""),
+    Bad("comment_flood", FLOOD, NO_ACTION),
     Bad("garbage_only", LATE, NO_ACTION),
-    Bad("garbage_flood", LATE, ""),
+    Bad("garbage_flood", FLOOD, NO_ACTION),
     Bad("no_newline", LATE, NO_ACTION),
 ]
 

@@ -1,0 +1,46 @@
+"""Match stores made complete from the log.
+
+A process may be killed when the last state of a hand is on its way to a bot. For the dealer that hand is over, and it
+will not send it again when the match resumes; for the bot it never ended. The log has it, so it is added from there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dealer_tools.results import MatchError
+from protocol.game import Game, Position
+from protocol.log import HandRecord, LogError, parse_state_line
+from protocol.wire import MatchState, view
+from strategies.store import MatchStore, StoreReader
+
+
+def complete_store(path: Path, log: Path, game: Game, player: str, hands: int) -> int:
+    """Add the finished hands of `log` that the store of `player` lacks; returns how many these were."""
+    reader = StoreReader(path)
+    try:
+        match = reader.matches()[-1]
+        agent, identity = reader.identity(match)
+        held = {hand.hand for hand in reader.hands(match)}
+    finally:
+        reader.close()
+    if len(held) == hands:
+        return 0
+    missing = [record for record in _records(log, game) if record.hand not in held]
+    store = MatchStore(path, game, agent, identity, resume=True)
+    try:
+        for record in missing:
+            position = Position(record.names.index(player))
+            seen = MatchState(position, record.hand, record.state, view(record.state, record.deal, position))
+            store.add_hand(seen, record.values[position])
+    finally:
+        store.close()
+    return len(missing)
+
+
+def _records(log: Path, game: Game) -> list[HandRecord]:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        return [parse_state_line(line, game) for line in lines if line.startswith("STATE")]
+    except LogError as error:
+        raise MatchError(f"{log}: {error}") from None
