@@ -26,7 +26,11 @@ class Table:
         self.decisions = 0
 
     def say(self, line: str) -> None:
-        self.connection.sendall(line.encode() + b"\r\n")
+        """Send a line; ends the program when the dealer has closed."""
+        try:
+            self.connection.sendall(line.encode() + b"\r\n")
+        except (BrokenPipeError, ConnectionResetError):
+            sys.exit(0)
 
     def hear(self) -> str:
         """The next line; ends the program when the dealer closes."""
