@@ -31,9 +31,9 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: .venv/bin/python pyproject.toml
-	$(PIP) --editable .
-	touch $@
+	$(PIP) --editable . >&2
+	@touch $@
 
 .venv/.developed: .venv/.installed pyproject.toml
-	$(PIP) --editable '.[dev]'
-	touch $@
+	$(PIP) --editable '.[dev]' >&2
+	@touch $@
