@@ -11,7 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from dealer_tools.match import Plan, play_match
+from dealer_tools.match import play_match
+from dealer_tools.plan import Plan
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import Limits
 

@@ -19,20 +19,18 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
+from dealer_tools.plan import Plan, check_plan, executable, name_agents, read_document, write_document
 from dealer_tools.progress import HandsBar
 from dealer_tools.results import Leg, MatchError, estimates, read_values
 from dealer_tools.stores import complete_store
-from protocol.dealer import NAME
 from protocol.errors import ConfigError, quote
-from protocol.game import Game, game_text, load_game
+from protocol.game import game_text, load_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
 from strategies.registry import STRATEGIES
 from strategies.store import StoreReader
@@ -42,45 +40,6 @@ _PORTS_TIMEOUT_S: Final = 30.0
 _EXIT_TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.05
 _GRACE_S: Final = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be played."""
-
-    game_name: str
-    game: Game
-    agents: tuple[str, ...]
-    """As given: names of ours or executables."""
-    names: tuple[str, ...]
-    hands: int
-    seed: int
-    duplicate: bool
-    limits: Limits
-
-    @property
-    def ours(self) -> frozenset[str]:
-        """The names of our agents; the others are strangers."""
-        return frozenset(name for name, agent in zip(self.names, self.agents, strict=True) if agent in STRATEGIES)
-
-    @property
-    def legs(self) -> tuple[Leg, ...]:
-        """The matches to deal."""
-        if self.duplicate:
-            return (Leg("forward", self.names), Leg("reverse", self.names[::-1]))
-        return (Leg("match", self.names),)
-
-    def as_json(self) -> dict[str, Any]:
-        """For `plan.json`: equal plans, and only these, give equal documents."""
-        return {
-            "game": self.game_name,
-            "definition": game_text(self.game),
-            "agents": [list(pair) for pair in zip(self.names, self.agents, strict=True)],
-            "hands": self.hands,
-            "seed": self.seed,
-            "duplicate": self.duplicate,
-            "limits_ms": [self.limits.response_ms, self.limits.hand_ms, self.limits.per_hand_ms],
-        }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -124,32 +83,14 @@ def _make_plan(options: argparse.Namespace) -> Plan:
     parsed = load_game(options.game)
     for warning in parsed.warnings:
         print(f"WARNING: {warning}", file=sys.stderr)
-    agents = tuple(agent if agent in STRATEGIES else _executable(agent) for agent in options.agents)
+    agents = tuple(agent if agent in STRATEGIES else executable(agent) for agent in options.agents)
     if len(agents) != parsed.game.num_players:
         raise ConfigError(f"{len(agents)} agents: {options.game} is played by {parsed.game.num_players}")
     if options.duplicate and len(agents) != 2:
         raise ConfigError(f"--duplicate: {options.game} is played by {len(agents)}: expected a game for two")
-    names: list[str] = []
-    for agent in agents:
-        name = base = Path(agent).name
-        if not NAME.fullmatch(name):
-            raise ConfigError(
-                f"agent {quote(agent)}: its file name must have no blanks, : or |, and at most 64 characters"
-            )
-        for number in count(2):
-            if name not in names:
-                break
-            name = f"{base}-{number}"
-        names.append(name)
+    names = name_agents(agents)
     limits = Limits(options.t_response, options.t_hand, options.t_per_hand)
     return Plan(options.game, parsed.game, agents, tuple(names), options.hands, options.seed, options.duplicate, limits)
-
-
-def _executable(agent: str) -> str:
-    path = Path(agent)
-    if not path.is_file() or not os.access(path, os.X_OK):
-        raise ConfigError(f"agent {quote(agent)}: neither an executable file nor one of {', '.join(STRATEGIES)}")
-    return str(path.resolve())
 
 
 def play_match(plan: Plan, folder: Path) -> dict[str, Any]:
@@ -157,44 +98,20 @@ def play_match(plan: Plan, folder: Path) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     lock = lock_folder(folder)
     try:
-        _check_plan(plan, folder)
+        check_plan(plan, folder)
         result_path = folder / "result.json"
         if result_path.exists():
-            return _read_document(result_path)
+            return read_document(result_path)
         begun = time.monotonic()
         total = plan.hands * len(plan.legs)
         with HandsBar(" v ".join(plan.names), total) as bar:
             for number, leg in enumerate(plan.legs):
                 _play_leg(plan, leg, folder / leg.name, lock, bar, number * plan.hands)
         result = _result(plan, folder, time.monotonic() - begun)
-        _write(result_path, result)
+        write_document(result_path, result)
         return result
     finally:
         os.close(lock)
-
-
-def _check_plan(plan: Plan, folder: Path) -> None:
-    path, wanted = folder / "plan.json", plan.as_json()
-    if not path.exists():
-        _write(path, wanted)
-        return
-    there = _read_document(path)
-    for key in wanted:
-        if there.get(key) != wanted[key]:
-            raise ConfigError(
-                f"{folder} holds another match: {key} is {there.get(key)!r}, asked for {wanted[key]!r}: "
-                "choose another --out"
-            )
-
-
-def _read_document(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(document, dict):
-        raise ConfigError(f"{path}: expected a JSON object")
-    return document
 
 
 def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, before: int) -> None:
@@ -397,12 +314,6 @@ def _revision() -> str | None:
         return git("rev-parse", "HEAD") + dirty
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _write(path: Path, document: dict[str, Any]) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
 
 
 def _table(result: dict[str, Any]) -> str:

@@ -1,0 +1,115 @@
+"""What a match is: game, agents, hands and seed, and the document that keeps it in the match folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from dealer_tools.results import Leg
+from protocol.dealer import NAME
+from protocol.errors import ConfigError, quote
+from protocol.game import Game, game_text
+from protocol.log import Limits
+from strategies.registry import STRATEGIES
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be played."""
+
+    game_name: str
+    game: Game
+    agents: tuple[str, ...]
+    """As given: names of ours or executables."""
+    names: tuple[str, ...]
+    hands: int
+    seed: int
+    duplicate: bool
+    limits: Limits
+
+    @property
+    def ours(self) -> frozenset[str]:
+        """The names of our agents; the others are strangers."""
+        return frozenset(name for name, agent in zip(self.names, self.agents, strict=True) if agent in STRATEGIES)
+
+    @property
+    def legs(self) -> tuple[Leg, ...]:
+        """The matches to deal."""
+        if self.duplicate:
+            return (Leg("forward", self.names), Leg("reverse", self.names[::-1]))
+        return (Leg("match", self.names),)
+
+    def as_json(self) -> dict[str, Any]:
+        """For `plan.json`: equal plans, and only these, give equal documents."""
+        return {
+            "game": self.game_name,
+            "definition": game_text(self.game),
+            "agents": [list(pair) for pair in zip(self.names, self.agents, strict=True)],
+            "hands": self.hands,
+            "seed": self.seed,
+            "duplicate": self.duplicate,
+            "limits_ms": [self.limits.response_ms, self.limits.hand_ms, self.limits.per_hand_ms],
+        }
+
+
+def executable(agent: str) -> str:
+    """The absolute path of a stranger's program."""
+    path = Path(agent)
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise ConfigError(f"agent {quote(agent)}: neither an executable file nor one of {', '.join(STRATEGIES)}")
+    return str(path.resolve())
+
+
+def name_agents(agents: Sequence[str]) -> tuple[str, ...]:
+    """Names for the log: those of our agents and of the strangers' files, numbered where they repeat."""
+    names: list[str] = []
+    for agent in agents:
+        name = base = Path(agent).name
+        if not NAME.fullmatch(name):
+            raise ConfigError(
+                f"agent {quote(agent)}: its file name must have no blanks, : or |, and at most 64 characters"
+            )
+        for number in count(2):
+            if name not in names:
+                break
+            name = f"{base}-{number}"
+        names.append(name)
+    return tuple(names)
+
+
+def check_plan(plan: Plan, folder: Path) -> None:
+    """Write the plan into a new folder, or refuse one that holds another."""
+    path, wanted = folder / "plan.json", plan.as_json()
+    if not path.exists():
+        write_document(path, wanted)
+        return
+    there = read_document(path)
+    for key in wanted:
+        if there.get(key) != wanted[key]:
+            raise ConfigError(
+                f"{folder} holds another match: {key} is {there.get(key)!r}, asked for {wanted[key]!r}: "
+                "choose another --out"
+            )
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """A JSON object from a file."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path}: expected a JSON object")
+    return document
+
+
+def write_document(path: Path, document: dict[str, Any]) -> None:
+    """A JSON object to a file, all of it or nothing."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    temporary.replace(path)
