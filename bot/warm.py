@@ -14,8 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Compile; prints how long it took."""
-    print("hand ranking: compiling …", end="", file=sys.stderr, flush=True)
-    print(f"\rhand ranking: ready after {warm_up():.1f} s", file=sys.stderr)
+    print("hand ranking: compiling …", file=sys.stderr, flush=True)
+    print(f"hand ranking: ready after {warm_up():.1f} s", file=sys.stderr)
     return 0
 
 

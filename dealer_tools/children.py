@@ -25,11 +25,12 @@ from protocol.errors import ConfigError
 
 _PR_SET_PDEATHSIG: Final = 1
 _GRACE_S: Final = 3.0
+LOCK: Final = ".lock"
 
 
 def lock_folder(folder: Path) -> int:
     """Take the folder's lock; returns the descriptor that holds it, to be passed on to children."""
-    descriptor = os.open(folder / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+    descriptor = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
-from dealer_tools.plan import Plan, check_plan, executable, name_agents, read_document, write_document
+from dealer_tools.plan import Plan, check_folder, check_plan, executable, name_agents, read_document, write_document
 from dealer_tools.progress import HandsBar
 from dealer_tools.results import Leg, MatchError, estimates, read_values
 from dealer_tools.stores import complete_store
@@ -67,15 +67,14 @@ def run_command(options: argparse.Namespace) -> int:
     plan = _make_plan(options)
     kind = "duplicate" if plan.duplicate else "match"
     folder = options.out or Path("matches") / f"{plan.game.name}-{'-'.join(plan.names)}-{kind}-{plan.hands}-{plan.seed}"
-    if (folder / "result.json").exists():
-        print(f"already played: {folder}", file=sys.stderr)
+    known = (folder / "result.json").exists()
     try:
         result = play_match(plan, folder)
     except KeyboardInterrupt:
         print("paratus match: stopped; the same command continues from the last finished action", file=sys.stderr)
         raise
     print(json.dumps(result, indent=2) if options.json else _table(result))
-    print(f"written to {folder}", file=sys.stderr)
+    print(f"{'already played, in' if known else 'written to'} {folder}", file=sys.stderr)
     return 0
 
 
@@ -95,7 +94,7 @@ def _make_plan(options: argparse.Namespace) -> Plan:
 
 def play_match(plan: Plan, folder: Path) -> dict[str, Any]:
     """Play what is left of a match in `folder`; returns what `result.json` holds."""
-    folder.mkdir(parents=True, exist_ok=True)
+    check_folder(folder)
     lock = lock_folder(folder)
     try:
         check_plan(plan, folder)
@@ -118,7 +117,7 @@ def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, befo
     """Play a leg from wherever its files say it stands."""
     folder.mkdir(exist_ok=True)
     log, messages = folder / "match.log", folder / "match.messages"
-    _refuse_warnings(messages)
+    _refuse_warnings(messages, leg)
     if log.exists() and b"\nSCORE:" in log.read_bytes():
         bar.show(before + plan.hands)
         return
@@ -136,8 +135,8 @@ def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, befo
             for name, port in zip(leg.players, ports.split(), strict=True):
                 output, command = folder / f"{name}.out", _bot_command(plan, leg, name, port, folder, game_file)
                 children.start(name, command, stdout=output, stderr=output, trusted=name in plan.ours)
-        _watch(children, dealer, folder, plan.ours, plan.hands, bar, before)
-    _refuse_warnings(messages)
+        _watch(children, dealer, folder, leg, plan.ours, plan.hands, bar, before)
+    _refuse_warnings(messages, leg)
 
 
 def _dealer_command(plan: Plan, leg: Leg, folder: Path, game_file: Path) -> list[str]:
@@ -171,6 +170,7 @@ def _watch(
     children: Children,
     dealer: subprocess.Popen[bytes],
     folder: Path,
+    leg: Leg,
     ours: frozenset[str],
     hands: int,
     bar: HandsBar,
@@ -183,8 +183,8 @@ def _watch(
         done = dealer.poll()
         played += sum(line.startswith(b"STATE:") for line in log.lines())
         bar.show(before + min(played, hands))
-        for line in messages.lines():
-            _refuse_warning(line, folder)
+        if any(line.startswith(b"WARNING") for line in messages.lines()):
+            _refuse_warnings(folder / "match.messages", leg)
         if done is not None:
             break
         _check_players(children, folder, dealer)
@@ -211,17 +211,21 @@ def _see_off(children: Children, folder: Path, ours: frozenset[str]) -> None:
             raise MatchError(f"{name} {how}: {_last_line(folder / f'{name}.out')}")
 
 
-def _refuse_warnings(messages: Path) -> None:
+def _refuse_warnings(messages: Path, leg: Leg) -> None:
     """Also those of earlier attempts: a match with a corrected action is no match, however it goes on."""
-    if messages.exists():
-        with messages.open("rb") as lines:
-            for line in lines:
-                _refuse_warning(line, messages.parent)
-
-
-def _refuse_warning(line: bytes, folder: Path) -> None:
-    if line.startswith(b"WARNING"):
-        raise MatchError(f"{folder}: the dealer says {quote(line.decode('ascii', 'replace').strip())}")
+    if not messages.exists():
+        return
+    seat = 0
+    with messages.open("rb") as lines:
+        for line in lines:
+            if line.startswith(b"FROM "):
+                seat = int(line.split()[1]) - 1
+            elif line.startswith(b"WARNING"):
+                said = quote(line.decode("ascii", "replace").strip())
+                raise MatchError(
+                    f"{leg.players[seat]} broke the rules: the dealer says {said} ({messages}); "
+                    "mend that bot and choose another --out"
+                )
 
 
 def _check_players(children: Children, folder: Path, dealer: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from dealer_tools.children import LOCK
 from dealer_tools.results import Leg
 from protocol.dealer import NAME
 from protocol.errors import ConfigError, quote
@@ -49,7 +51,10 @@ class Plan:
         return {
             "game": self.game_name,
             "definition": game_text(self.game),
-            "agents": [list(pair) for pair in zip(self.names, self.agents, strict=True)],
+            "agents": [
+                [name, agent, "" if agent in STRATEGIES else _fingerprint(agent)]
+                for name, agent in zip(self.names, self.agents, strict=True)
+            ],
             "hands": self.hands,
             "seed": self.seed,
             "duplicate": self.duplicate,
@@ -63,6 +68,14 @@ def executable(agent: str) -> str:
     if not path.is_file() or not os.access(path, os.X_OK):
         raise ConfigError(f"agent {quote(agent)}: neither an executable file nor one of {', '.join(STRATEGIES)}")
     return str(path.resolve())
+
+
+def _fingerprint(program: str) -> str:
+    """Of a stranger's file: an edited bot is another bot."""
+    try:
+        return hashlib.sha256(Path(program).read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"agent {quote(program)}: {error.strerror}") from None
 
 
 def name_agents(agents: Sequence[str]) -> tuple[str, ...]:
@@ -82,6 +95,17 @@ def name_agents(agents: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def check_folder(folder: Path) -> None:
+    """Make the folder, or refuse one that holds something else than a match."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise ConfigError(f"--out {folder}: {error.strerror}: expected a folder that can be made") from None
+    if "plan.json" not in names and names - {LOCK, "plan.json.tmp"}:
+        raise ConfigError(f"--out {folder}: holds files, but no match: expected a new or an empty folder")
+
+
 def check_plan(plan: Plan, folder: Path) -> None:
     """Write the plan into a new folder, or refuse one that holds another."""
     path, wanted = folder / "plan.json", plan.as_json()
@@ -91,10 +115,13 @@ def check_plan(plan: Plan, folder: Path) -> None:
     there = read_document(path)
     for key in wanted:
         if there.get(key) != wanted[key]:
-            raise ConfigError(
-                f"{folder} holds another match: {key} is {there.get(key)!r}, asked for {wanted[key]!r}: "
-                "choose another --out"
-            )
+            held, asked = _shown(there.get(key)), _shown(wanted[key])
+            raise ConfigError(f"{folder} holds another match: {key} is {held}, asked for {asked}: choose another --out")
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else quote(text)
 
 
 def read_document(path: Path) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def check_estimate(player: dict[str, Any], observations: list[float]) -> None:
 def test_the_result_is_what_the_log_says(whole: Path) -> None:
     result = json.loads((whole / "result.json").read_text())
     assert (result["game"], result["hands"], result["seed"], result["duplicate"]) == (HOLDEM, HANDS, 4, False)
-    assert result["agents"] == [["random", "random"], ["random-2", "random"]]
+    assert result["agents"] == [["random", "random", ""], ["random-2", "random", ""]]
     assert list(result["players"]) == ["random", "random-2"]
     for name, player in result["players"].items():
         values = won(whole / "match" / "match.log", name)
@@ -324,7 +324,7 @@ def test_a_second_runner_is_refused(run: Processes) -> None:
     [
         (("--hands", 6), "hands is 5, asked for 6"),
         (("--seed", 5), "seed is 4, asked for 5"),
-        (("--duplicate",), "duplicate is False, asked for True"),
+        (("--duplicate",), "duplicate is false, asked for true"),
         (("--t_response", 1), "limits_ms is [600000, 600000, 7000], asked for [1, 600000, 7000]"),
     ],
 )
@@ -361,7 +361,8 @@ def test_a_warning_fails_the_match_for_good(run: Processes, mode: str) -> None:
     agents = (stranger(run.folder, mode), "always-call")
     for _ in range(3):
         said = failed(start(run, hands=4, agents=agents).wait())
-        assert re.match(r"m/match: the dealer says 'WARNING: (raise of 1 increased to [0-9]+|bad state)", said)
+        assert re.match(r"stranger broke the rules: the dealer says 'WARNING: (raise of 1 increased|bad state)", said)
+        assert said.endswith("mend that bot and choose another --out")
     assert not (run.folder / "m/result.json").exists()
 
 
@@ -430,3 +431,33 @@ def test_bad_arguments(run: Processes, arguments: tuple[str, ...], says: str) ->
     assert says in ended.err
     assert ended.err.count("\n") == 1
     assert not (run.folder / "matches").exists()
+
+
+def test_an_edited_stranger_is_another_match(run: Processes) -> None:
+    """Neither the old result is shown nor the match resumed with another bot."""
+    bot = stranger(run.folder, "good")
+    assert start(run, hands=3, agents=(bot, "random")).wait().code == 0
+    Path(bot).write_text(Path(bot).read_text() + "# changed\n")
+    ended = start(run, hands=3, agents=(bot, "random")).wait()
+    assert ended.code == 2
+    assert "holds another match: agents is" in ended.last_line
+
+
+def test_a_folder_of_something_else_is_left_alone(run: Processes) -> None:
+    (run.folder / "m").mkdir()
+    (run.folder / "m/notes.txt").write_text("mine")
+    ended = start(run, hands=3).wait()
+    assert ended.code == 2
+    assert ended.last_line.endswith("expected a new or an empty folder")
+    assert [path.name for path in (run.folder / "m").iterdir()] == ["notes.txt"]
+
+
+def test_the_bot_in_the_documentation_plays(run: Processes) -> None:
+    text = (Path(__file__).parent.parent / "docs/bots.md").read_text()
+    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    bot = run.folder / "mybot.py"
+    bot.write_text(found.group(1))
+    bot.chmod(0o755)
+    ended = start(run, "--duplicate", hands=100, agents=(str(bot), "random")).wait()
+    assert ended.code == 0, ended.err
