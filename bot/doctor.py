@@ -18,6 +18,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Final
 
+from bot.folders import data_home
 from bot.warm import warm_up
 
 PACKAGES: Final = ("protocol", "solver", "blueprints", "strategies", "bot", "dealer_tools")
@@ -64,9 +65,9 @@ def examine() -> Iterator[Finding]:
     yield Finding("cores", cores >= 1, f"{cores} usable")
     yield _memory()
     yield _kernels()
-    home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    for name, folder in (("here", Path.cwd()), ("data folder", home), ("temporary", Path(tempfile.gettempdir()))):
-        yield _writable(name, folder)
+    yield _writable("here", Path.cwd())
+    yield _writable("data folder", data_home())
+    yield _writable("temporary", Path(tempfile.gettempdir()))
 
 
 def _dependencies() -> Iterator[Finding]:

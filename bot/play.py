@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.config import DEFAULT_FILE, GAME_VARIABLE, BotConfig, load_config
+from bot.folders import data_home
 from bot.session import Ending, Outcome, Session
 from protocol.errors import ConfigError, DeadlineExceeded, Disconnected
 from protocol.game import DEFAULT_GAME, Game, load_game
@@ -124,9 +125,8 @@ def _open_store(config: BotConfig, game: Game, strategy: Strategy) -> MatchStore
 
 
 def _new_store_path(agent: str) -> Path:
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    return Path(home) / "paratus" / "matches" / f"{stamp}-{agent}-{os.getpid()}.sqlite"
+    return data_home() / "paratus" / "matches" / f"{stamp}-{agent}-{os.getpid()}.sqlite"
 
 
 def _say(text: str) -> None:

@@ -28,6 +28,7 @@ from protocol.wire import (
     VERSION_LINE,
     MatchState,
     parse_match_state,
+    reply_text,
 )
 
 
@@ -74,7 +75,6 @@ class Client:
         self.phase = Phase.NEW
         self.hands_finished = 0
         self._last: MatchState | None = None
-        self._line = ""
         self._sent: Action | None = None
         self._finished: set[int] = set()
 
@@ -106,7 +106,7 @@ class Client:
         problem = self._first_of_hand(match_state) if last is None or last.state.finished else self._next(match_state)
         if problem:
             raise self._broken(f"{quote(text)}: {problem}")
-        self._last, self._line, self._sent = match_state, text, None
+        self._last, self._sent = match_state, None
         self._step(Event.TURN if match_state.acting else Event.WATCH)
         if match_state.state.finished:
             self.hands_finished += 1
@@ -121,7 +121,7 @@ class Client:
         check(last.state, action)
         self._step(Event.ACT)
         self._sent = action
-        return f"{self._line}:{action_text(action, self.game)}".encode() + EOL
+        return reply_text(last, action).encode() + EOL
 
     def closed(self) -> None:
         """The dealer closed the connection."""

@@ -17,10 +17,10 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
-from protocol.cards import Card, CardError, cards_text, parse_cards
+from protocol.cards import Card, CardError, cards_text, deck, parse_cards
 from protocol.errors import IllegalAction, RemoteProtocolError, quote
 from protocol.game import Game, Position
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, check, raise_bounds, start
@@ -199,7 +199,7 @@ def parse_deal(text: str, state: State) -> Deal:
     everything += board
     if len(set(everything)) != len(everything):
         raise WireError(f"cards {quote(text)}: the same card twice")
-    if not _in_deck(game).issuperset(everything):
+    if not _in_deck(game.num_suits, game.num_ranks).issuperset(everything):
         raise WireError(f"cards {quote(text)}: a card that is not in this game's deck")
     return Deal(hole, board)
 
@@ -207,14 +207,9 @@ def parse_deal(text: str, state: State) -> Deal:
 _cards = lru_cache(maxsize=256)(parse_cards)  # the states of a hand repeat its cards
 
 
-def _in_deck(game: Game) -> frozenset[Card]:
-    deck = _DECKS.get((game.num_suits, game.num_ranks))
-    if deck is None:
-        deck = _DECKS[game.num_suits, game.num_ranks] = frozenset(game.deck())
-    return deck
-
-
-_DECKS: dict[tuple[int, int], frozenset[Card]] = {}
+@cache
+def _in_deck(num_suits: int, num_ranks: int) -> frozenset[Card]:
+    return frozenset(deck(num_suits, num_ranks))
 
 
 def reply_text(match_state: MatchState, action: Action) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocol.errors import ParatusError
-from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, apply, can_fold, raise_bounds
+from protocol.state import CALL, FOLD, Action, Raise, State, apply, can_fold, raise_bounds
 from solver.vectors import LANES
 
 I32 = npt.NDArray[np.int32]
@@ -228,14 +228,3 @@ class _Grower:
             next_states=tuple(self._next),
             all_in_chips=tuple(self._all_ins),
         )
-
-
-def action_name(action: Action) -> str:
-    """As people write it."""
-    match action:
-        case Fold():
-            return "fold"
-        case Call():
-            return "call"
-        case Raise(to):
-            return f"raise to {to}"

@@ -25,11 +25,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from solver.betting import F32
 from solver.kernels import BEST, FOLLOW, UPDATE, run
 from solver.subgame import Subgame, aligned_zeros
 from solver.vectors import LANES
 
-F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
 

@@ -25,14 +25,11 @@ from protocol.errors import ParatusError
 from protocol.game import Game
 from protocol.kernels import rank_hands
 from protocol.state import State
-from solver.betting import Forest, Menu, build_forest, padded
+from solver.betting import F32, I32, Forest, Menu, build_forest, padded
 from solver.kernels import MAX_SWEEP_LANES, NUM_CARD_ROWS, Deals, Scratch, Trees
 from solver.vectors import LANES
 
 _LINE_FLOATS = 16
-
-F32 = npt.NDArray[np.float32]
-I32 = npt.NDArray[np.int32]
 
 
 class SubgameError(ParatusError):

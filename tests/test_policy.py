@@ -21,7 +21,7 @@ from protocol.cards import parse_cards
 from protocol.errors import IllegalAction, ParatusError
 from protocol.game import MAX_HOLE_CARDS, load_game
 from protocol.hands import hand_cards, hand_index
-from protocol.state import CALL, FOLD, Raise, start
+from protocol.state import CALL, FOLD, Raise, apply, start
 from protocol.wire import read_betting
 from strategies.draws import Draws
 from strategies.policy import (
@@ -394,3 +394,39 @@ def test_a_bomb_does_not_go_off():
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_likelihood_is_the_share_of_tickets() -> None:
+    """Of every action that can be drawn, for every hand, against the table's own entries; nothing is left over."""
+    table = np.array([[0, 20_000], [5_535, 5_535], [60_000, 40_000]], np.uint16)
+    policy = Policy((FOLD, Raise(400), RaiseBetween(300, 499)), table, Origin("x"))
+    assert policy.likelihood(FOLD).tolist() == pytest.approx([0, 20_000 / SCALE])
+    assert policy.likelihood(CALL).tolist() == [0, 0]
+    assert policy.likelihood(Raise(300)).tolist() == pytest.approx([300 / SCALE, 200 / SCALE])
+    assert policy.likelihood(Raise(400)).tolist() == pytest.approx([5_835 / SCALE, 5_735 / SCALE])
+    assert policy.likelihood(Raise(500)).tolist() == [0, 0]
+    actions = [FOLD, *(Raise(to) for to in range(290, 510))]
+    total = np.sum([policy.likelihood(action) for action in actions], axis=0, dtype=np.float64)
+    assert total.tolist() == pytest.approx([1, 1])
+
+
+def test_a_policy_must_fit_the_hands_of_the_spot() -> None:
+    board = parse_cards("7h8cJs")
+    holds = np.array([bool(set(hand_cards(index)) & set(board)) for index in range(1326)])
+    good = np.where(holds, 0, SCALE).astype(np.uint16)[None, :]
+    flop = apply(apply(start(HOLDEM), CALL), CALL)
+    check_policy(Policy((CALL,), good.copy()), flop, board)
+    for wrong, said in (
+        (np.full((1, 1326), SCALE, np.uint16), "for no other"),
+        (good * 0 + good[:, ::-1], "every hand"),
+    ):
+        with pytest.raises(PolicyError, match=said):
+            check_policy(Policy((CALL,), wrong.astype(np.uint16)), flop, board)
+    with pytest.raises(PolicyError, match="a policy for 5 hands"):
+        check_policy(Policy((CALL,), np.full((1, 5), SCALE, np.uint16)), flop, board)
+
+
+def test_weights_cannot_be_changed_afterwards() -> None:
+    policy = alike((FOLD, CALL), (1.0, 1.0), Origin("x"))
+    with pytest.raises(ValueError, match="read-only"):
+        policy.weights[0] = 0
