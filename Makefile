@@ -21,8 +21,8 @@ check: .venv/.developed  ## format, lint, types, layers
 bench: .venv/.installed  ## all speeds, as JSON
 	$(BIN)/python -m benchmarks
 
-proof: .venv/.developed  ## the long proofs
-	$(BIN)/python -m pytest -m proof
+proof: .venv/.developed  ## the long proofs, and the property tests on examples never seen before
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m 'proof or hypothesis'
 
 clean:
 	rm -rf .venv

@@ -37,7 +37,7 @@ from protocol.hands import (
 
 _CLASS: Final = re.compile(r"([2-9TJQKA])([2-9TJQKA])([so]?)")
 _HAND: Final = re.compile(r"(?:[2-9TJQKA][cdhs]){2}")
-_WEIGHT: Final = re.compile(r"[0-9]{0,20}\.?[0-9]{0,60}(?:[eE][+-]?[0-9]{1,3})?")
+_WEIGHT: Final = re.compile(r"(?:[0-9]{1,20}\.?|[0-9]{0,20}\.[0-9]{1,60})(?:[eE][+-]?[0-9]{1,3})?")
 _MAX_CHARS: Final = 200_000
 _MAX_WEIGHT: Final = float(np.finfo(np.float32).max)
 
@@ -62,7 +62,7 @@ def parse_range(text: str) -> NDArray[np.float32]:
 
 
 def _weight(text: str, part: str) -> float:
-    if not _WEIGHT.fullmatch(text) or not any(character.isdigit() for character in text):
+    if not _WEIGHT.fullmatch(text):
         raise RangeError(f"{quote(part)}: weight {quote(text)}: expected a number from 0 up, as in T9o:0.5")
     weight = float(text)
     if weight > _MAX_WEIGHT:
