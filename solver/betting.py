@@ -17,63 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from protocol.errors import ParatusError
-from protocol.state import CALL, FOLD, Action, Raise, State, apply, can_fold, raise_bounds
-from solver.vectors import LANES
-
-I32 = npt.NDArray[np.int32]
-F32 = npt.NDArray[np.float32]
+from protocol.state import Action, State, apply
+from solver.menu import Menu
+from solver.problem import Layout, number_edges
+from solver.tables import padded
 
 
 class TreeError(ParatusError):
     """A betting tree that cannot be built as asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Street:
-    """The sizes of one street, as fractions of the pot after the call; `all_in` adds the stack."""
-
-    first: tuple[float, ...]
-    """For the first bet of the street."""
-    later: tuple[float, ...]
-    """For raises."""
-    all_in: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Menu:
-    """The sizes that the tree offers, street by street from the root; the last entry serves all later streets."""
-
-    streets: tuple[Street, ...]
-    max_raises: int = 255
-
-    def actions(self, state: State, street: int) -> list[Action]:
-        """The actions at `state`, fold first, then call, then raises from small to large."""
-        actions: list[Action] = [FOLD] if can_fold(state) else []
-        actions.append(CALL)
-        bounds = raise_bounds(state)
-        raised = sum(isinstance(action, Raise) for action in state.history[-1])
-        if bounds is None or raised >= self.max_raises:
-            return actions
-        if not state.game.no_limit:
-            return [*actions, Raise(bounds.low)]
-        sizes = self.streets[min(street, len(self.streets) - 1)]
-        wanted = {
-            min(max(round(state.maximum + fraction * 2 * state.maximum), bounds.low), bounds.high)
-            for fraction in (sizes.later if raised else sizes.first)
-        }
-        if sizes.all_in:
-            wanted.add(bounds.high)
-        return [*actions, *(Raise(to) for to in sorted(wanted))]
-
-
-LIBRATUS: Final = Menu((Street((0.5, 1.0), (1.0,)),))
-"""The sizes of the published Libratus endgames: half the pot, pot, all-in first; pot, all-in later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,93 +40,63 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Forest:
+class Forest(Layout):
     """The trees of one street; see the head of this file."""
 
     nodes: tuple[Node, ...]
-    """Breadth first, roots first."""
-    num_roots: int
-    player: I32
-    """[node] who acts."""
-    edge: I32
-    """[node] the number of its first edge among its player's."""
-    first: I32
-    """[node] where its children begin."""
-    child: I32
-    """[edge of either player] a row."""
-    edges: tuple[int, int]
-    """How many edges each player has."""
-    showdown_lanes: int
-    fold_lanes: int
-    showdowns: int
-    """How many of the showdown lanes are leaves of this street; all-ins of earlier streets follow."""
-    showdown_chips: F32
-    """[showdown lane] what the loser pays."""
-    fold_chips: F32
-    """[player, fold lane] what that player wins."""
+    """Level by level, roots first; within a later level by the number of actions."""
     next_states: tuple[State, ...]
     """The roots of the next forest."""
-    all_in_chips: tuple[float, ...]
-    """What the losers of this street's all-ins pay."""
-
-    @property
-    def slots(self) -> int:
-        """All leaves, padding included."""
-        return self.showdown_lanes + self.fold_lanes + len(self.next_states) + len(self.all_in_chips)
 
 
-def padded(count: int) -> int:
-    """The next multiple of the vector length."""
-    return -(-count // LANES) * LANES
-
-
-def build_forest(
-    roots: Sequence[State], menu: Menu, street: int, earlier_all_ins: Iterable[float], *, max_nodes: int
-) -> Forest:
+def build_forest(roots: Sequence[State], menu: Menu, earlier_all_ins: Iterable[float], *, max_nodes: int) -> Forest:
     """The forest that begins at `roots`; `earlier_all_ins` are shown down with it, on the last street."""
-    grower = _Grower(menu, street, max_nodes)
+    grower = _Grower(menu, max_nodes)
     return grower.grow(roots, tuple(earlier_all_ins))
 
 
 class _Grower:
-    """Collects leaves and nodes breadth first, then numbers them."""
+    """Collects leaves and nodes level by level, then numbers them."""
 
-    def __init__(self, menu: Menu, street: int, max_nodes: int) -> None:
-        self._menu, self._street, self._max_nodes = menu, street, max_nodes
+    def __init__(self, menu: Menu, max_nodes: int) -> None:
+        self._menu, self._max_nodes = menu, max_nodes
+        self._nodes: list[Node] = []
+        self._children: list[Node | tuple[str, int]] = []
         self._showdowns: list[float] = []
         self._folds: list[tuple[int, float]] = []
         self._next: list[State] = []
         self._all_ins: list[float] = []
 
     def grow(self, roots: Sequence[State], earlier_all_ins: tuple[float, ...]) -> Forest:
-        states = list(roots)
-        nodes: list[Node] = []
-        children: list[tuple[str, int]] = []
-        first, edge, player = [], [], []
-        edges = [0, 0]
-        while len(nodes) < len(states):
-            state = states[len(nodes)]
-            if len(states) > self._max_nodes:
+        level = [self._node(state) for state in roots]
+        while level:
+            self._nodes += level
+            following = self._expand(level)
+            if len(self._nodes) + len(following) > self._max_nodes:
                 raise TreeError(
                     f"the betting tree has more than {self._max_nodes} decisions on one street: offer fewer sizes"
                 )
-            actor = state.actor
-            if actor is None:
-                raise TreeError(f"a tree cannot begin at {state.betting!r}: the hand is over")
-            actions = tuple(self._menu.actions(state, self._street))
-            first.append(len(children))
-            edge.append(edges[actor])
-            player.append(int(actor))
-            edges[actor] += len(actions)
-            for action in actions:
-                after = apply(state, action)
-                leaf = self._leaf(state, after)
-                if leaf is None:
-                    leaf = ("node", len(states))
-                    states.append(after)
-                children.append(leaf)
-            nodes.append(Node(state, actions))
-        return self._number(nodes, len(roots), children, first, edge, player, (edges[0], edges[1]), earlier_all_ins)
+            # Nodes with as many children stand together, for the kernels' runs.
+            level = sorted(following, key=lambda node: len(node.actions))
+        return self._number(len(roots), earlier_all_ins)
+
+    def _node(self, state: State) -> Node:
+        if state.actor is None:
+            raise TreeError(f"a tree cannot begin at {state.betting!r}: the hand is over")
+        return Node(state, tuple(self._menu.actions(state)))
+
+    def _expand(self, level: list[Node]) -> list[Node]:
+        """The children of a level; returns those that are decisions."""
+        following = []
+        for node in level:
+            for action in node.actions:
+                after = apply(node.state, action)
+                child: Node | tuple[str, int] | None = self._leaf(node.state, after)
+                if child is None:
+                    child = self._node(after)
+                    following.append(child)
+                self._children.append(child)
+        return following
 
     def _leaf(self, before: State, after: State) -> tuple[str, int] | None:
         chips = float(min(after.committed))
@@ -188,17 +113,7 @@ class _Grower:
             return "next", len(self._next) - 1
         return None
 
-    def _number(
-        self,
-        nodes: list[Node],
-        num_roots: int,
-        children: list[tuple[str, int]],
-        first: list[int],
-        edge: list[int],
-        player: list[int],
-        edges: tuple[int, int],
-        earlier_all_ins: tuple[float, ...],
-    ) -> Forest:
+    def _number(self, num_roots: int, earlier_all_ins: tuple[float, ...]) -> Forest:
         shown = [*self._showdowns, *earlier_all_ins]
         showdown_lanes, fold_lanes = padded(len(shown)), padded(len(self._folds))
         begin = {
@@ -212,13 +127,22 @@ class _Grower:
             fold_chips[folder, lane], fold_chips[1 - folder, lane] = -chips, chips
         showdown_chips = np.zeros(showdown_lanes, np.float32)
         showdown_chips[: len(shown)] = shown
+        nodes = self._nodes
+        counts = [len(node.actions) for node in nodes]
+        numbers = {id(node): number for number, node in enumerate(nodes)}
+        child = [
+            numbers[id(each)] if isinstance(each, Node) else len(nodes) + begin[each[0]] + each[1]
+            for each in self._children
+        ]
+        players = [int(node.state.actor or 0) for node in nodes]
+        edge, edges = number_edges(players, counts)
         return Forest(
             nodes=tuple(nodes),
             num_roots=num_roots,
-            player=np.array(player, np.int32),
-            edge=np.array(edge, np.int32),
-            first=np.array([*first, len(children)], np.int32),
-            child=np.array([n if kind == "node" else len(nodes) + begin[kind] + n for kind, n in children], np.int32),
+            player=np.array(players, np.int32),
+            edge=edge,
+            first=np.concatenate(([0], np.cumsum(counts))).astype(np.int32),
+            child=np.array(child, np.int32),
             edges=edges,
             showdown_lanes=showdown_lanes,
             fold_lanes=fold_lanes,
@@ -226,5 +150,6 @@ class _Grower:
             showdown_chips=showdown_chips,
             fold_chips=fold_chips,
             next_states=tuple(self._next),
+            num_next=len(self._next),
             all_in_chips=tuple(self._all_ins),
         )

@@ -1,420 +1,468 @@
 """The passes of range-vector CFR over one street's forest and one board, sixteen hands at a time.
 
-To update a player, the *opponent's* reaches go down (`_forward`): at each of its nodes its strategy, recomputed from
-its regrets, splits the reach, and the average is updated on the way, since that is the player whose own reach is at
-hand. The reaches at the leaves are turned from [slot][hand] to [hand][lane] and swept (`_showdowns`, `_folds`): hands
-in order of strength, running totals for all lanes at once and for every card, read before and after each group of
-equal hands, with the two cards' totals subtracted for card removal. The values are turned back and go up
-(`_backward`): at the player's own nodes its regrets are updated in the same pass that mixes the values.
+To update a player, the *opponent's* reaches go down (`_enter`): at each of its nodes its strategy, recomputed from its
+regrets, splits the reach, and the average is updated on the way, since that is the player whose own reach is at hand.
+The reaches at the leaves are turned from [slot][hand] to [hand][lane] and swept (`solver.sweeps`). The values are
+turned back and go up (`_leave`): at the player's own nodes its regrets are updated in the same pass that mixes them.
 
-Regrets of later streets leave out the probability of their board: it scales all of a board's regrets alike.
+Nodes come in runs of equal player and number of children, whose loops are compiled for that number. Regrets of later
+streets leave out the probability of their board: it scales all of a board's regrets alike.
 
-`run` does this for a whole subgame: a schedule says in which order boards are entered and left, depth first, so that
-every street needs scratch for one board only.
+A pass is `open_root`, then the tasks (boards of the second street with all that follow, depth first, so that every
+street needs scratch for one board only), then `close_root`. Any thread may do any task: each delivers its values to a
+place of its own and they are summed in order, so that the number of threads changes no bit.
 
-Rules of the file. Arrays are flat, C-contiguous and alias only where a docstring says so; float32 unless named
-otherwise. `H[p]` is the number of hands of player p, padded to whole vectors; a block is sixteen of them. Regrets and
-averages of a board lie as [block][edge][16 hands]. Nothing is checked: `solver.subgame` builds what is passed here.
+Rules of the file. The arrays are those of `solver.tables`: flat, C-contiguous, float32 unless named otherwise, and
+they alias only where a docstring says so. Weights (regrets, averages) are float32, or bfloat16 in uint16. Nothing is
+checked: `solver.subgame` builds what is passed here.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
+from solver.sweeps import chunk, chunks, folds, payoffs, showdowns
 from solver.vectors import (
     LANES,
     add,
+    address,
     div,
     gather_columns,
     if_positive,
+    item,
     larger,
     load,
     mul,
+    noise,
     prefetch,
+    read,
     scatter_columns,
     splat,
     store,
     sub,
+    take_ticket,
+    write,
 )
 
-NUM_CARD_ROWS = 54
-"""Totals by card, for the sweeps: the 52 cards, a row that one-card hands add to, and a row that stays zero."""
-
-MAX_SWEEP_LANES = 128
-
 UPDATE, BEST, FOLLOW = 0, 1, 2
-"""What the player does in `run`: update its regrets, respond best, or follow the weights given."""
+"""What the player does in a pass: update its regrets, respond best, or follow the weights given."""
+
+_UNROLLED = 5
+"""Up to so many children the loops of a run are compiled for the number."""
 
 
-class Trees(NamedTuple):
-    """The forests of all streets, one after another; [s] counts streets from the root."""
+def _forward_of(fixed):
+    """Reaches down a run of the player's nodes with `fixed` children, or with any number if that is 0."""
 
-    node_at: np.ndarray  # int32 [s + 1] where a street's nodes begin
-    player: np.ndarray  # int32 [node]
-    edge: np.ndarray  # int32 [node] first edge among the player's
-    first: np.ndarray  # int32 [node] first child
-    count: np.ndarray  # int32 [node] number of children
-    child: np.ndarray  # int32 [child] row: a node within the street, or the number of its nodes + a slot
-    edges: np.ndarray  # int32 [s, player]
-    roots: np.ndarray  # int32 [s]
-    showdown_lanes: np.ndarray  # int32 [s], padded
-    fold_lanes: np.ndarray  # int32 [s], padded
-    next_roots: np.ndarray  # int32 [s]
-    all_ins: np.ndarray  # int32 [s]
-    showdowns: np.ndarray  # int32 [s] showdown lanes that are this street's own leaves
-    showdown_chips: np.ndarray  # [lane of the last street]
-    fold_at: np.ndarray  # int32 [s + 1] where a street's fold lanes begin
-    fold_chips: np.ndarray  # [player, fold lane of all streets]
-
-
-class Deals(NamedTuple):
-    """Hands and boards."""
-
-    hands: np.ndarray  # int32 [player] H
-    cards: np.ndarray  # int32 [player, hand, 2] rows of card totals to add to
-    minus: np.ndarray  # int32 [player, hand, 2] rows of card totals to subtract
-    twin: np.ndarray  # int32 [player, hand] the opponent's hand that both subtractions remove, or -1
-    real: np.ndarray  # int32 [player] hands that are no padding
-    street: np.ndarray  # int32 [board]
-    base: np.ndarray  # int64 [player, board] where its regrets begin
-    alive: np.ndarray  # [player, board, hand] 1, or 0 for a hand that the board makes impossible
-    final: np.ndarray  # int32 [board] its number among the last street's boards, or -1
-    order: np.ndarray  # int32 [player, final board, place] live hands by strength
-    place: np.ndarray  # int32 [player, final board, hand] its place in `order`, or the row after the last for others
-    in_order: np.ndarray  # int32 [hand] 0, 1, 2, …
-    group: np.ndarray  # int32 [player, final board, group + 1] where a strength begins in `order`
-    groups: np.ndarray  # int32 [final board]
-    chance: np.ndarray  # float32 [s] probability of each board of a street, given both hands and the board before
-    schedule: np.ndarray  # int32 2 * board to enter it, 2 * board + 1 to leave it
-
-
-class Scratch(NamedTuple):
-    """Working memory of one thread."""
-
-    rows: np.ndarray  # [node, then slot][16] reaches on the way down, values on the way up
-    showdown_reach: np.ndarray  # [place, and one more row][lane]
-    showdown_value: np.ndarray
-    fold_reach: np.ndarray  # the same, street after street
-    fold_value: np.ndarray
-    fold_begin: np.ndarray  # int64 [s]
-    next_reach: np.ndarray  # [s][root of the next street][hand]
-    next_value: np.ndarray
-    next_begin: np.ndarray  # int64 [s]
-    all_in_reach: np.ndarray  # [s][all-in][hand]
-    all_in_value: np.ndarray
-    all_in_begin: np.ndarray  # int64 [s]
-    totals: np.ndarray  # [lane]
-    card_totals: np.ndarray  # [card row][lane]
-
-
-@njit(cache=True, nogil=True)
-def _forward(
-    player, edges, firsts, counts, children, begin, end, me, weights, average, at, ahead, update, discount, weight, rows
-):  # fmt: skip
-    """Reaches of one block, from the roots' rows to all leaves' rows; nodes `begin` to `end`."""
-    zero, one = splat(np.float32(0.0)), splat(np.float32(1.0))
-    keep, added = splat(np.float32(discount)), splat(np.float32(weight))
-    for node in range(end - begin):
-        arriving = load(rows, node * LANES)
-        first, count = firsts[begin + node], counts[begin + node]
-        if player[begin + node] == me:
-            edge = at + edges[begin + node] * LANES
+    @njit(cache=True, nogil=True)
+    def forward(
+        edges, firsts, children, begin, end, number, weights, average, ahead, averaging, kept, added, state, rows
+    ):  # fmt: skip
+        count = fixed if fixed else number
+        zero, one, uniform = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(1.0 / count))
+        for node in range(begin, end):
+            arriving = load(rows, node * LANES)
+            edge, first = item(edges, node) * LANES, item(firsts, node)
             total = zero
             for a in range(count):
                 prefetch(weights, edge + ahead + a * LANES)
-                total = add(total, larger(load(weights, edge + a * LANES), zero))
-            share = if_positive(total, div(one, total), zero)
-            uniform = splat(np.float32(1.0 / count))
+                total = add(total, larger(read(weights, edge + a * LANES), zero))
+            share = if_positive(total, mul(div(one, total), arriving), zero)
+            equal = if_positive(total, zero, mul(arriving, uniform))
             for a in range(count):
                 here = edge + a * LANES
-                leaving = mul(if_positive(total, mul(larger(load(weights, here), zero), share), uniform), arriving)
-                if update:
+                leaving = add(mul(larger(read(weights, here), zero), share), equal)
+                if averaging:
                     prefetch(average, here + ahead)
-                    store(average, here, add(mul(load(average, here), keep), mul(leaving, added)))
-                store(rows, children[first + a] * LANES, leaving)
-        else:
-            for a in range(count):
-                store(rows, children[first + a] * LANES, arriving)
+                    state = write(average, here, add(mul(read(average, here), kept), mul(leaving, added)), state)
+                store(rows, item(children, first + a) * LANES, leaving)
+        return state
+
+    return forward
 
 
-@njit(cache=True, nogil=True)
-def _backward(
-    player, edges, firsts, counts, children, begin, end, me, weights, at, ahead,
-    update, keep_positive, keep_negative, rows,
-):  # fmt: skip
-    """Values of one block, from the leaves' rows to the roots' rows; updates the regrets in `weights`."""
-    zero = splat(np.float32(0.0))
-    positive, negative = splat(np.float32(keep_positive)), splat(np.float32(keep_negative))
-    for back in range(end - begin):
-        node = end - begin - 1 - back
-        first, count = firsts[begin + node], counts[begin + node]
-        if player[begin + node] == me:
-            edge = at + edges[begin + node] * LANES
+def _backward_of(fixed):
+    """Values up a run of the player's nodes with `fixed` children, or with any number if that is 0."""
+
+    @njit(cache=True, nogil=True)
+    def backward(
+        edges, firsts, children, begin, end, number, weights, ahead, update, positive, negative, state, rows
+    ):  # fmt: skip
+        count = fixed if fixed else number
+        zero, uniform = splat(np.float32(0.0)), splat(np.float32(1.0 / count))
+        for node in range(begin, end):
+            edge, first = item(edges, node) * LANES, item(firsts, node)
             total, weighted, plain = zero, zero, zero
             for a in range(count):
-                value = load(rows, children[first + a] * LANES)
                 prefetch(weights, edge + ahead + a * LANES)
-                regret = larger(load(weights, edge + a * LANES), zero)
+                value = load(rows, item(children, first + a) * LANES)
+                regret = larger(read(weights, edge + a * LANES), zero)
                 total = add(total, regret)
                 weighted = add(weighted, mul(regret, value))
                 plain = add(plain, value)
-            uniform = splat(np.float32(1.0 / count))
             mixed = if_positive(total, div(weighted, total), mul(plain, uniform))
+            store(rows, node * LANES, mixed)
             if update:
                 for a in range(count):
-                    value = load(rows, children[first + a] * LANES)
-                    regret = load(weights, edge + a * LANES)
-                    kept = mul(regret, if_positive(regret, positive, negative))
-                    store(weights, edge + a * LANES, add(kept, sub(value, mixed)))
-        else:
-            mixed = load(rows, children[first] * LANES)
-            for a in range(1, count):
-                mixed = add(mixed, load(rows, children[first + a] * LANES))
-        store(rows, node * LANES, mixed)
+                    here = edge + a * LANES
+                    regret = read(weights, here)
+                    gained = sub(load(rows, item(children, first + a) * LANES), mixed)
+                    state = write(
+                        weights, here, add(mul(regret, if_positive(regret, positive, negative)), gained), state
+                    )
+        return state
+
+    return backward
+
+
+_FORWARD, _FORWARD_1, _FORWARD_2, _FORWARD_3, _FORWARD_4, _FORWARD_5 = (_forward_of(n) for n in range(_UNROLLED + 1))
+_BACKWARD, _BACKWARD_1, _BACKWARD_2, _BACKWARD_3, _BACKWARD_4, _BACKWARD_5 = (
+    _backward_of(n) for n in range(_UNROLLED + 1)
+)
 
 
 @njit(cache=True, nogil=True)
-def _backward_best(player, firsts, counts, children, begin, end, me, rows):
-    """The same for a player who chooses the best action for each hand."""
-    for back in range(end - begin):
-        node = end - begin - 1 - back
-        first, count = firsts[begin + node], counts[begin + node]
-        best = load(rows, children[first] * LANES)
+def _pass_on(firsts, children, begin, end, count, rows):
+    """Reaches down a run of nodes at which somebody else acts."""
+    for node in range(begin, end):
+        arriving, first = load(rows, node * LANES), item(firsts, node)
+        for a in range(count):
+            store(rows, item(children, first + a) * LANES, arriving)
+
+
+@njit(cache=True, nogil=True)
+def _sum_up(firsts, children, begin, end, count, rows):
+    """Values up the same."""
+    for node in range(begin, end):
+        first = item(firsts, node)
+        total = load(rows, item(children, first) * LANES)
         for a in range(1, count):
-            value = load(rows, children[first + a] * LANES)
-            best = larger(value, best) if player[begin + node] == me else add(best, value)
+            total = add(total, load(rows, item(children, first + a) * LANES))
+        store(rows, node * LANES, total)
+
+
+@njit(cache=True, nogil=True)
+def _best(firsts, children, begin, end, count, rows):
+    """Values up a run of the player's nodes when it chooses the best action for each hand."""
+    for node in range(begin, end):
+        first = item(firsts, node)
+        best = load(rows, item(children, first) * LANES)
+        for a in range(1, count):
+            best = larger(load(rows, item(children, first + a) * LANES), best)
         store(rows, node * LANES, best)
 
 
 @njit(cache=True, nogil=True)
-def _clear(totals, card_totals, width):
-    zero = splat(np.float32(0.0))
-    for lane in range(0, width, LANES):
-        store(totals, lane, zero)
-    for lane in range(0, NUM_CARD_ROWS * width, LANES):
-        store(card_totals, lane, zero)
+def _street(trees, s):
+    """Where the nodes and the runs of a street are."""
+    node, run = trees.node_at[s], trees.run_at[s]
+    where = (address(trees.edge, node), address(trees.first, node), address(trees.child, 0))
+    return where, address(trees.runs, 4 * run), trees.run_at[s + 1] - run
 
 
 @njit(cache=True, nogil=True)
-def _add_hand(cards, hand, reach, at, totals, card_totals, width):
-    """Add one opponent hand's reaches to the totals."""
-    a, b = cards[hand, 0] * width, cards[hand, 1] * width
-    for lane in range(0, width, LANES):
-        r = load(reach, at + lane)
-        store(totals, lane, add(load(totals, lane), r))
-        store(card_totals, a + lane, add(load(card_totals, a + lane), r))
-        store(card_totals, b + lane, add(load(card_totals, b + lane), r))
+def _forward(street, player, ahead, weights, average, averaging, kept, added, state, rows):
+    """Reaches of one block, from the roots' rows to all leaves' rows."""
+    (edges, firsts, children), runs, num_runs = street
+    for run in range(num_runs):
+        begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
+        if item(runs, 4 * run + 2) != player:
+            _pass_on(firsts, children, begin, end, count, rows)
+            continue
+        how = (edges, firsts, children, begin, end, count, weights, average, ahead, averaging, kept, added, state, rows)
+        if count == 3:
+            state = _FORWARD_3(*how)
+        elif count == 2:
+            state = _FORWARD_2(*how)
+        elif count == 4:
+            state = _FORWARD_4(*how)
+        elif count == 5:
+            state = _FORWARD_5(*how)
+        elif count == 1:
+            state = _FORWARD_1(*how)
+        else:
+            state = _FORWARD(*how)
+    return state
 
 
 @njit(cache=True, nogil=True)
-def _compatible(totals, card_totals, a, b, lane):
-    """The total without hands that hold one of the two cards."""
-    return sub(sub(load(totals, lane), load(card_totals, a + lane)), load(card_totals, b + lane))
+def _backward(street, player, ahead, weights, mode, positive, negative, state, rows):
+    """Values of one block, from the leaves' rows to the roots' rows; updates the regrets in `weights`."""
+    (edges, firsts, children), runs, num_runs = street
+    for back in range(num_runs):
+        run = num_runs - 1 - back
+        begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
+        if item(runs, 4 * run + 2) != player:
+            _sum_up(firsts, children, begin, end, count, rows)
+            continue
+        if mode == BEST:
+            _best(firsts, children, begin, end, count, rows)
+            continue
+        update = mode == UPDATE
+        how = (edges, firsts, children, begin, end, count, weights, ahead, update, positive, negative, state, rows)
+        if count == 3:
+            state = _BACKWARD_3(*how)
+        elif count == 2:
+            state = _BACKWARD_2(*how)
+        elif count == 4:
+            state = _BACKWARD_4(*how)
+        elif count == 5:
+            state = _BACKWARD_5(*how)
+        elif count == 1:
+            state = _BACKWARD_1(*how)
+        else:
+            state = _BACKWARD(*how)
+    return state
 
 
 @njit(cache=True, nogil=True)
-def _showdowns(
-    order, group, minus, their_order, their_group, their_cards, groups,
-    lanes, begin, width, chips, reach, value, totals, card_totals,
-):  # fmt: skip
-    """Showdown values of `width` lanes from `begin` on: chips × (weaker + (weaker or equal) - all).
-
-    A hand's twin (the same cards with the opponent) is subtracted twice from "weaker or equal" and from "all", which
-    cancels. Rows of `reach` and `value` stand in the order of strength.
-    """
-    _clear(totals, card_totals, width)
-    for g in range(groups):
-        for i in range(group[g], group[g + 1]):
-            hand = order[i]
-            a, b = minus[hand, 0] * width, minus[hand, 1] * width
-            at = i * lanes + begin
-            for lane in range(0, width, LANES):
-                store(value, at + lane, _compatible(totals, card_totals, a, b, lane))
-        for i in range(their_group[g], their_group[g + 1]):
-            hand = their_order[i]
-            _add_hand(their_cards, hand, reach, i * lanes + begin, totals, card_totals, width)
-        for i in range(group[g], group[g + 1]):
-            hand = order[i]
-            a, b = minus[hand, 0] * width, minus[hand, 1] * width
-            at = i * lanes + begin
-            for lane in range(0, width, LANES):
-                store(value, at + lane, add(load(value, at + lane), _compatible(totals, card_totals, a, b, lane)))
-    for i in range(group[groups]):
-        hand = order[i]
-        a, b = minus[hand, 0] * width, minus[hand, 1] * width
-        at = i * lanes + begin
-        for lane in range(0, width, LANES):
-            won = sub(load(value, at + lane), _compatible(totals, card_totals, a, b, lane))
-            store(value, at + lane, mul(won, load(chips, begin + lane)))
+def _turn_down(rows, slot, lanes, target, places, h, height):
+    """The rows of `lanes` slots to column `h` and the next fifteen of a chunked array of `height` rows."""
+    for number in range(chunks(lanes // LANES)):
+        begin, vectors = chunk(lanes // LANES, number)
+        for k in range(vectors):
+            lane = begin * LANES * height + k * LANES
+            scatter_columns(rows, (slot + (begin + k) * LANES) * LANES, target, places, h, vectors * LANES, lane)
 
 
 @njit(cache=True, nogil=True)
-def _folds(
-    minus, twins, real, their_cards, their_real,
-    lanes, begin, width, chips, chips_at, reach, value, at, totals, card_totals,
-):  # fmt: skip
-    """Fold values of `width` lanes from `begin` on: chips × all compatible reaches."""
-    _clear(totals, card_totals, width)
-    for hand in range(their_real):
-        _add_hand(their_cards, hand, reach, at + hand * lanes + begin, totals, card_totals, width)
-    for hand in range(real):
-        a, b = minus[hand, 0] * width, minus[hand, 1] * width
-        twin = twins[hand]
-        here = at + hand * lanes + begin
-        for lane in range(0, width, LANES):
-            all_hands = _compatible(totals, card_totals, a, b, lane)
-            if twin >= 0:
-                all_hands = add(all_hands, load(reach, at + twin * lanes + begin + lane))
-            store(value, here + lane, mul(all_hands, load(chips, chips_at + begin + lane)))
+def _turn_up(source, places, h, height, lanes, rows, slot):
+    """The inverse."""
+    for number in range(chunks(lanes // LANES)):
+        begin, vectors = chunk(lanes // LANES, number)
+        for k in range(vectors):
+            lane = begin * LANES * height + k * LANES
+            gather_columns(source, places, h, vectors * LANES, lane, rows, (slot + (begin + k) * LANES) * LANES)
 
 
 @njit(cache=True, nogil=True)
-def _enter(trees, deals, scratch, me, board, ranges, weights, average, update, discount, weight):
+def _enter(trees, deals, scratch, top, me, board, ranges, weights, average, averaging, kept, added, seed):
     """The opponent's reaches of a board, down to its leaves, and the values of those that end there."""
     other, s = 1 - me, deals.street[board]
-    hands, rows = deals.hands[other], scratch.rows
-    leaf = trees.node_at[s + 1] - trees.node_at[s]
-    show, fold = trees.showdown_lanes[s], trees.fold_lanes[s]
-    alive, places = deals.alive[other, board], deals.place[other, max(deals.final[board], 0)]
-    fold_at = scratch.fold_begin[s]
+    hands, rows, final = deals.hands[other], address(scratch.rows, 0), deals.final[board]
+    height = deals.in_order.size
+    slots = trees.node_at[s + 1] - trees.node_at[s]
+    shown, folded, roots = trees.showdown_lanes[s], trees.fold_lanes[s], trees.roots[s]
+    above, above_at = (top.reach, 0) if s == 1 else (scratch.reach, scratch.begin[max(s - 1, 0)])
+    below, below_at = (top.reach, 0) if s == 0 else (scratch.reach, scratch.begin[s])
+    passed = trees.ledger[s - 1] - roots if s else 0
+    going = trees.ledger[s] - passed
+    alive, in_order = address(deals.alive[other, board], 0), address(deals.in_order, 0)
+    place = address(deals.place[other, max(final, 0)], 0)
+    shown_reach, folded_reach = address(scratch.showdown_reach, 0), address(scratch.fold_reach, scratch.fold_begin[s])
+    street, ahead = _street(trees, s), trees.edges[s, other] * LANES
+    kept, added = splat(np.float32(kept)), splat(np.float32(added))
+    state = noise(seed + board)
     for block in range(hands // LANES):
         h = block * LANES
         mask = load(alive, h)
-        for root in range(trees.roots[s]):
-            if s == 0:
-                arriving = load(ranges, h)
-            else:
-                arriving = load(scratch.next_reach, scratch.next_begin[s - 1] + root * hands + h)
+        for root in range(roots):
+            arriving = load(above, above_at + root * hands + h) if s else load(ranges, h)
             store(rows, root * LANES, mul(arriving, mask))
-        at = deals.base[other, board] + block * trees.edges[s, other] * LANES
-        _forward(
-            trees.player, trees.edge, trees.first, trees.count, trees.child, trees.node_at[s], trees.node_at[s + 1],
-            other, weights, average, at, trees.edges[s, other] * LANES, update, discount, weight, rows,
+        at = deals.base[other, board] + block * ahead
+        state = _forward(
+            street, other, ahead, address(weights, at), address(average, at if averaging else 0), averaging,
+            kept, added, state, rows,
         )  # fmt: skip
-        if deals.final[board] >= 0:
-            slot = leaf + trees.showdowns[s]
-            for earlier in range(s):
-                for k in range(trees.all_ins[earlier]):
-                    r = load(scratch.all_in_reach, scratch.all_in_begin[earlier] + k * hands + h)
-                    store(rows, slot * LANES, mul(r, mask))
-                    slot += 1
-            for lane in range(0, show, LANES):
-                scatter_columns(rows, (leaf + lane) * LANES, scratch.showdown_reach, places, h, show, lane)
-        for lane in range(0, fold, LANES):
-            scatter_columns(
-                rows, (leaf + show + lane) * LANES, scratch.fold_reach, deals.in_order, h, fold, fold_at + lane
-            )
-        slot = leaf + show + fold
-        for k in range(trees.next_roots[s]):
-            store(scratch.next_reach, scratch.next_begin[s] + k * hands + h, load(rows, (slot + k) * LANES))
-        slot += trees.next_roots[s]
-        for k in range(trees.all_ins[s]):
-            store(scratch.all_in_reach, scratch.all_in_begin[s] + k * hands + h, load(rows, (slot + k) * LANES))
-    _sweep(trees, deals, scratch, me, board, s)
-    mine = deals.hands[me]
-    scratch.next_value[scratch.next_begin[s] : scratch.next_begin[s] + trees.next_roots[s] * mine] = 0.0
-    scratch.all_in_value[scratch.all_in_begin[s] : scratch.all_in_begin[s] + trees.all_ins[s] * mine] = 0.0
+        if final >= 0:
+            for k in range(passed):
+                reach = mul(load(above, above_at + (roots + k) * hands + h), mask)
+                store(rows, (slots + trees.showdowns[s] + k) * LANES, reach)
+            _turn_down(rows, slots, shown, shown_reach, place, h, height + 1)
+        else:
+            for k in range(going):
+                store(below, below_at + k * hands + h, load(rows, (slots + folded + k) * LANES))
+            for k in range(passed):
+                reach = mul(load(above, above_at + (roots + k) * hands + h), mask)
+                store(below, below_at + (going + k) * hands + h, reach)
+        _turn_down(rows, slots + shown, folded, folded_reach, in_order, h, height)
+    _sweep(trees, deals, scratch, me, board)
+    if final < 0:
+        value = top.value if s == 0 else scratch.value
+        value[below_at : below_at + trees.ledger[s] * deals.hands[me]] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _sweep(trees, deals, scratch, me, board, s):
+def _sweep(trees, deals, scratch, me, board):
     """The values of all leaves of a board at which the hand ends."""
-    other, final = 1 - me, deals.final[board]
-    show, fold = trees.showdown_lanes[s], trees.fold_lanes[s]
+    other, s, final = 1 - me, deals.street[board], deals.final[board]
+    height, totals = deals.in_order.size, address(scratch.card_totals, 0)
+    minus, cards = address(deals.minus, me * height * 2), address(deals.cards, other * height * 2)
     if final >= 0:
-        for begin in range(0, show, MAX_SWEEP_LANES):
-            width = min(MAX_SWEEP_LANES, show - begin)
-            _showdowns(
-                deals.order[me, final], deals.group[me, final], deals.minus[me],
-                deals.order[other, final], deals.group[other, final], deals.cards[other], deals.groups[final],
-                show, begin, width, trees.showdown_chips, scratch.showdown_reach, scratch.showdown_value,
-                scratch.totals, scratch.card_totals,
-            )  # fmt: skip
-    for begin in range(0, fold, MAX_SWEEP_LANES):
-        width = min(MAX_SWEEP_LANES, fold - begin)
-        _folds(
-            deals.minus[me], deals.twin[me], deals.real[me], deals.cards[other], deals.real[other],
-            fold, begin, width, trees.fold_chips[me], trees.fold_at[s],
-            scratch.fold_reach, scratch.fold_value, scratch.fold_begin[s], scratch.totals, scratch.card_totals,
-        )  # fmt: skip
+        order, group = address(deals.order[me, final], 0), address(deals.group[me, final], 0)
+        their_order, their_group = address(deals.order[other, final], 0), address(deals.group[other, final], 0)
+        lanes = trees.showdown_lanes[s]
+        for number in range(chunks(lanes // LANES)):
+            begin, vectors = chunk(lanes // LANES, number)
+            base = begin * LANES * (height + 1)
+            reach, value = address(scratch.showdown_reach, base), address(scratch.showdown_value, base)
+            if trees.matrices.size:
+                matrices = address(trees.matrices, me * height * height * lanes + begin * LANES)
+                payoffs(matrices, lanes, deals.real[me], height, deals.real[other], vectors, reach, value)
+            else:
+                showdowns(
+                    vectors, order, group, minus, their_order, their_group, cards, deals.groups[final],
+                    address(trees.showdown_chips, begin * LANES), reach, value, totals,
+                )  # fmt: skip
+    twin, lanes = address(deals.twin[me], 0), trees.fold_lanes[s]
+    for number in range(chunks(lanes // LANES)):
+        begin, vectors = chunk(lanes // LANES, number)
+        base = scratch.fold_begin[s] + begin * LANES * height
+        chips = address(trees.fold_chips[me], trees.fold_at[s] + begin * LANES)
+        reach, value = address(scratch.fold_reach, base), address(scratch.fold_value, base)
+        folds(vectors, minus, twin, deals.real[me], cards, deals.real[other], chips, reach, value, totals)
 
 
 @njit(cache=True, nogil=True)
-def _leave(trees, deals, scratch, me, board, weights, mode, keep_positive, keep_negative, result):
-    """The player's values of a board, up to its roots and on to the board before."""
-    s = deals.street[board]
-    hands, rows = deals.hands[me], scratch.rows
-    leaf = trees.node_at[s + 1] - trees.node_at[s]
-    show, fold = trees.showdown_lanes[s], trees.fold_lanes[s]
-    alive, places = deals.alive[me, board], deals.place[me, max(deals.final[board], 0)]
-    fold_at = scratch.fold_begin[s]
+def _leave(
+    trees, deals, scratch, top, me, board, weights, mode, positive, negative, seed, delivered, delivered_at,
+    watch, watch_kept, watch_added,
+):  # fmt: skip
+    """The player's values of a board, up to its roots; they are `delivered`, with those of earlier all-ins."""
+    s, final = deals.street[board], deals.final[board]
+    hands, rows, height = deals.hands[me], address(scratch.rows, 0), deals.in_order.size
+    slots = trees.node_at[s + 1] - trees.node_at[s]
+    shown, folded, roots = trees.showdown_lanes[s], trees.fold_lanes[s], trees.roots[s]
+    below, below_at = (top.value, 0) if s == 0 else (scratch.value, scratch.begin[s])
+    passed = trees.ledger[s - 1] - roots if s else 0
+    going = trees.ledger[s] - passed
+    alive, in_order = address(deals.alive[me, board], 0), address(deals.in_order, 0)
+    place = address(deals.place[me, max(final, 0)], 0)
+    shown_value, folded_value = address(scratch.showdown_value, 0), address(scratch.fold_value, scratch.fold_begin[s])
+    street, ahead = _street(trees, s), trees.edges[s, me] * LANES
+    positive, negative = splat(np.float32(positive)), splat(np.float32(negative))
+    kept, added = splat(np.float32(watch_kept)), splat(np.float32(watch_added))
+    state = noise(seed + board)
     for block in range(hands // LANES):
         h = block * LANES
         mask = load(alive, h)
-        if deals.final[board] >= 0:
-            for lane in range(0, show, LANES):
-                gather_columns(scratch.showdown_value, places, h, show, lane, rows, (leaf + lane) * LANES)
-            slot = leaf + trees.showdowns[s]
-            for earlier in range(s):
-                chance = np.float32(1.0)
-                for street in range(earlier + 1, s + 1):
-                    chance *= deals.chance[street]
-                scaled = mul(mask, splat(chance))
-                for k in range(trees.all_ins[earlier]):
-                    at = scratch.all_in_begin[earlier] + k * hands + h
-                    value = add(load(scratch.all_in_value, at), mul(load(rows, slot * LANES), scaled))
-                    store(scratch.all_in_value, at, value)
-                    slot += 1
-        for lane in range(0, fold, LANES):
-            gather_columns(
-                scratch.fold_value, deals.in_order, h, fold, fold_at + lane, rows, (leaf + show + lane) * LANES
-            )
-        slot = leaf + show + fold
-        for k in range(trees.next_roots[s]):
-            store(rows, (slot + k) * LANES, load(scratch.next_value, scratch.next_begin[s] + k * hands + h))
-        slot += trees.next_roots[s]
-        for k in range(trees.all_ins[s]):
-            store(rows, (slot + k) * LANES, load(scratch.all_in_value, scratch.all_in_begin[s] + k * hands + h))
-        if mode == BEST:
-            _backward_best(
-                trees.player, trees.first, trees.count, trees.child, trees.node_at[s], trees.node_at[s + 1],
-                me, rows,
-            )  # fmt: skip
+        if final >= 0:
+            _turn_up(shown_value, place, h, height + 1, shown, rows, slots)
         else:
-            at = deals.base[me, board] + block * trees.edges[s, me] * LANES
-            _backward(
-                trees.player, trees.edge, trees.first, trees.count, trees.child, trees.node_at[s], trees.node_at[s + 1],
-                me, weights, at, trees.edges[s, me] * LANES, mode == UPDATE, keep_positive, keep_negative, rows,
-            )  # fmt: skip
-        if s == 0:
-            for root in range(trees.roots[0]):
-                store(result, root * hands + h, load(rows, root * LANES))
-        else:
-            scaled = mul(mask, splat(deals.chance[s]))
-            for root in range(trees.roots[s]):
-                at = scratch.next_begin[s - 1] + root * hands + h
-                value = add(load(scratch.next_value, at), mul(load(rows, root * LANES), scaled))
-                store(scratch.next_value, at, value)
+            for k in range(going):
+                store(rows, (slots + folded + k) * LANES, load(below, below_at + k * hands + h))
+        _turn_up(folded_value, in_order, h, height, folded, rows, slots + shown)
+        at = deals.base[me, board] + block * ahead
+        state = _backward(street, me, ahead, address(weights, at), mode, positive, negative, state, rows)
+        for root in range(roots):
+            store(delivered, delivered_at + root * hands + h, mul(load(rows, root * LANES), mask))
+        for k in range(passed):
+            if final >= 0:
+                value = load(rows, (slots + trees.showdowns[s] + k) * LANES)
+            else:
+                value = load(below, below_at + (going + k) * hands + h)
+            store(delivered, delivered_at + (roots + k) * hands + h, mul(value, mask))
+        for number in range(watch.at[board], watch.at[board + 1]):
+            here = number * hands + h
+            value = mul(load(rows, watch.nodes[number] * LANES), added)
+            store(watch.values, here, add(mul(load(watch.values, here), kept), value))
 
 
 @njit(cache=True, nogil=True)
-def run(
-    trees, deals, scratch, me, ranges, mine, theirs, average, mode,
-    discount, weight, keep_positive, keep_negative, result,
+def _collect(trees, deals, me, board, delivered, delivered_at, target, target_at):
+    """Add what a board delivered, and what its images would, to the ledger of the street before."""
+    s, hands = deals.street[board], deals.hands[me]
+    chance = deals.chance[s]
+    for image in range(deals.image_at[board], deals.image_at[board + 1]):
+        permutation = deals.images[image]
+        if permutation < 0:
+            for i in range(0, trees.ledger[s - 1] * hands, LANES):
+                value = mul(load(delivered, delivered_at + i), splat(chance))
+                store(target, target_at + i, add(load(target, target_at + i), value))
+        else:
+            of = deals.permutations[permutation, me]
+            for row in range(trees.ledger[s - 1]):
+                here, there = target_at + row * hands, delivered_at + row * hands
+                for hand in range(deals.real[me]):
+                    target[here + hand] += chance * delivered[there + of[hand]]
+
+
+@njit(cache=True, nogil=True)
+def open_root(trees, deals, scratch, top, me, ranges, theirs, average, averaging, kept, added, seed):
+    """Begin a pass for player `me`: the opponent's reaches of the first street."""
+    top.tickets[0] = 0
+    _enter(trees, deals, scratch, top, me, 0, ranges, theirs, average, averaging[0], kept, added, seed)
+
+
+@njit(cache=True, nogil=True)
+def run_tasks(
+    trees, deals, scratch, top, me, ranges, mine, theirs, average, averaging, mode,
+    kept, added, positive, negative, seed, watch, watch_kept, watch_added,
 ):  # fmt: skip
-    """One pass for player `me`: its counterfactual values at the root go to `result` [hand].
+    """Do tasks until none is left, beside other threads that do the same with scratch of their own."""
+    hands = deals.hands[me]
+    while True:
+        task = take_ticket(top.tickets)
+        if task >= deals.task_at.size - 1:
+            return
+        for i in range(deals.task_at[task], deals.task_at[task + 1]):
+            board = deals.steps[i] >> 1
+            s = deals.street[board]
+            if not deals.steps[i] & 1:
+                _enter(trees, deals, scratch, top, me, board, ranges, theirs, average, averaging[s], kept, added, seed)
+                continue
+            if s == 1:
+                delivered, at = top.delivered, task * trees.ledger[0] * hands
+            else:
+                delivered, at = scratch.delivered, 0
+            _leave(
+                trees, deals, scratch, top, me, board, mine, mode, positive, negative, seed, delivered, at,
+                watch, watch_kept, watch_added,
+            )  # fmt: skip
+            if s > 1:
+                _collect(trees, deals, me, board, delivered, at, scratch.value, scratch.begin[s - 1])
+
+
+@njit(cache=True, nogil=True)
+def close_root(
+    trees, deals, scratch, top, me, mine, mode, positive, negative, seed, watch, watch_kept, watch_added, result
+):  # fmt: skip
+    """End a pass: the player's counterfactual values at the root go to `result` [hand]."""
+    hands = deals.hands[me]
+    for task in range(deals.task_at.size - 1):
+        board = deals.steps[deals.task_at[task]] >> 1
+        _collect(trees, deals, me, board, top.delivered, task * trees.ledger[0] * hands, top.value, 0)
+    _leave(
+        trees, deals, scratch, top, me, 0, mine, mode, positive, negative, seed, result, 0,
+        watch, watch_kept, watch_added,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def run_pass(
+    trees, deals, scratch, top, me, ranges, mine, theirs, average, averaging, mode,
+    kept, added, positive, negative, seed, watch, watch_kept, watch_added, result,
+):  # fmt: skip
+    """One pass for player `me` on this thread alone.
 
     `mine` and `theirs` are the weights that the players' strategies are proportional to (regrets or averages; negative
-    ones count as zero). With mode UPDATE, `mine` (regrets) is updated, and so is the opponent's `average`; otherwise
-    nothing is written but `result`, and `average` may be any array.
+    ones count as zero). With mode UPDATE, `mine` (regrets) is updated, and so is the opponent's `average` on streets
+    where `averaging` [s] says so; otherwise nothing is written but `result` and what is watched.
     """
-    update = mode == UPDATE
-    for step in deals.schedule:
-        board = step >> 1
-        if step & 1:
-            _leave(trees, deals, scratch, me, board, mine, mode, keep_positive, keep_negative, result)
-        else:
-            _enter(trees, deals, scratch, me, board, ranges, theirs, average, update, discount, weight)
+    open_root(trees, deals, scratch, top, me, ranges, theirs, average, averaging, kept, added, seed)
+    run_tasks(
+        trees, deals, scratch, top, me, ranges, mine, theirs, average, averaging, mode,
+        kept, added, positive, negative, seed, watch, watch_kept, watch_added,
+    )  # fmt: skip
+    close_root(
+        trees, deals, scratch, top, me, mine, mode, positive, negative, seed, watch, watch_kept, watch_added, result
+    )
+
+
+@njit(cache=True, nogil=True)
+def run_iterations(
+    trees, deals, scratch, top, ranges, regrets, averages, averaging, weights, seeds, watches, results
+):  # fmt: skip
+    """Iterations with alternating updates, one for each row of `weights` [kept and added of the average, of regrets].
+
+    `ranges`, `regrets`, `averages`, `watches`, `results` are pairs, by player; `seeds` [iteration, player].
+    """
+    for i in range(len(weights)):
+        kept, added, positive, negative = weights[i, 0], weights[i, 1], weights[i, 2], weights[i, 3]
+        for me in range(2):
+            other = 1 - me
+            run_pass(
+                trees, deals, scratch, top, me, ranges[other], regrets[me], regrets[other], averages[other],
+                averaging, UPDATE, kept, added, positive, negative, seeds[i, me], watches[me], kept, added, results[me],
+            )  # fmt: skip

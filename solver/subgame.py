@@ -1,4 +1,4 @@
-"""A subgame ready to be solved: betting forests, boards and hands as arrays, priced before memory is taken.
+"""A subgame of poker ready to be solved: betting forests, boards and hands as arrays, priced before memory is taken.
 
 The root is any public state at which somebody acts, with its board and a range for each player; the subgame goes to the
 end of the hand. Ranges are weights over the hands of the game in `hands_of` order (for hold'em the 1,326 of
@@ -15,25 +15,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from math import comb
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from protocol.cards import Card
+from protocol.cards import Card, cards_text
 from protocol.errors import ParatusError
 from protocol.game import Game
-from protocol.kernels import rank_hands
-from protocol.state import State
-from solver.betting import F32, I32, Forest, Menu, build_forest, padded
-from solver.kernels import MAX_SWEEP_LANES, NUM_CARD_ROWS, Deals, Scratch, Trees
-from solver.vectors import LANES
+from protocol.hands import SuitPermutation, permute_cards
+from protocol.state import Action, State
+from solver.betting import Forest, Node, build_forest
+from solver.boards import Board, boards_of, permutation_of
+from solver.deals import Hand, Table, build_deals, opposing_weights
+from solver.menu import Menu
+from solver.problem import Problem, stack
+from solver.tables import F64, I32, padded
 
-_LINE_FLOATS = 16
+Range = npt.NDArray[np.floating]
 
 
 class SubgameError(ParatusError):
     """A subgame that cannot be solved as asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How regrets and averages are kept."""
+
+    bits: int = 32
+    """32 for study, 16 (bfloat16, dithered rounding) for play: half the memory, and faster where memory is slow."""
+    later_averages: bool = True
+    """Average strategies of the streets after the root's too. Without them nothing can be asked about those streets,
+    nor the exploitability."""
+
+
+FULL: Final = Storage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,226 +60,194 @@ class Price:
     decisions: int
     """Public decisions, each counted for every board."""
     boards: int
+    """Boards that are solved, of all streets; those that a change of suits makes alike count once."""
     pairs: int
     """(hand, action) pairs: each has a regret and an average."""
     bytes: int
 
 
-def aligned_zeros(count: int) -> F32:
-    """float32 zeros that begin at a cache line: a vector that straddles two lines costs twice."""
-    raw = np.zeros(count + _LINE_FLOATS, np.float32)
-    begin = -raw.ctypes.data % (4 * _LINE_FLOATS) // 4
-    return raw[begin : begin + count]
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A decision of a subgame, on one board."""
+
+    street: int
+    """Counted from the root."""
+    node: int
+    """Its number in the street's forest."""
+    board: int
+    """The number, among the street's boards, of the board that is solved for this one."""
+    suits: SuitPermutation = (0, 1, 2, 3)
+    """How the suits of the board that is meant become those of the one that is solved."""
+
+
+ROOT: Final = Place(0, 0, 0)
 
 
 @lru_cache(maxsize=16)
-def hands_of(game: Game) -> tuple[tuple[Card, ...], ...]:
+def hands_of(game: Game) -> tuple[Hand, ...]:
     """All hands a player can hold, in colex order over the sorted deck."""
     deck = sorted(game.deck())
     places = combinations(range(len(deck)), game.num_hole_cards)
     return tuple(tuple(deck[place] for place in hand) for hand in sorted(places, key=lambda hand: hand[::-1]))
 
 
-class Subgame:
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A subgame before any large memory is taken."""
+
+    root: State
+    board: tuple[Card, ...]
+    menu: Menu
+    forests: tuple[Forest, ...]
+    hand_index: tuple[I32, I32]
+    """[player][hand] its number in `hands_of`."""
+    table: Table
+    price: Price
+
+
+def outline(
+    root: State,
+    board: Sequence[Card],
+    ranges: Sequence[Range],
+    menu: Menu,
+    *,
+    max_nodes: int = 200_000,
+    storage: Storage = FULL,
+    alike: bool = True,
+) -> Outline:
+    """Check what is asked and price it."""
+    _check(root, board, ranges)
+    forests = _forests(root, menu, max_nodes)
+    all_hands = hands_of(root.game)
+    index = (_live(all_hands, board, ranges[0]), _live(all_hands, board, ranges[1]))
+    hands = ([all_hands[i] for i in index[0].tolist()], [all_hands[i] for i in index[1].tolist()])
+    boards = boards_of(root.game, root.street, tuple(board), all_hands, ranges, alike=alike)
+    table = Table(root.game, root.street, boards, hands)
+    return Outline(root, tuple(board), menu, forests, index, table, _price(forests, table, storage))
+
+
+class Subgame(Problem):
     """The arrays of one subgame; nothing in it changes while it is solved."""
 
     def __init__(
         self,
         root: State,
         board: Sequence[Card],
-        ranges: Sequence[npt.NDArray[np.floating]],
+        ranges: Sequence[Range],
         menu: Menu,
         *,
         max_nodes: int = 200_000,
         max_bytes: int = 8 << 30,
+        storage: Storage = FULL,
+        alike: bool = True,
     ) -> None:
-        game = root.game
-        _check(root, board, ranges)
-        self.root, self.board, self.menu = root, tuple(board), menu
-        self.forests = _forests(root, menu, max_nodes)
-        all_hands = hands_of(game)
-        self.hand_index: tuple[I32, I32] = (_live(all_hands, board, ranges[0]), _live(all_hands, board, ranges[1]))
-        """[player][hand] its number in `hands_of`."""
-        self.hands = tuple([[all_hands[i] for i in index.tolist()] for index in self.hand_index])
-        self.boards = _boards(game, root.street, tuple(board))
-        self.price = self._price()
+        plan = outline(root, board, ranges, menu, max_nodes=max_nodes, storage=storage, alike=alike)
+        self.root, self.board, self.menu, self.storage = root, plan.board, menu, storage
+        self.forests, self.hand_index, self.price = plan.forests, plan.hand_index, plan.price
+        self.hands, self.boards = plan.table.hands, plan.table.boards
         if self.price.bytes > max_bytes:
             raise SubgameError(
                 f"the subgame needs {self.price.bytes / 2**20:,.0f} MiB for {self.price.pairs:,} (hand, action) pairs: "
                 f"more than the {max_bytes / 2**20:,.0f} MiB allowed; offer fewer sizes or smaller ranges"
             )
-        self.trees = _trees(self.forests)
-        self.deals = self._deals()
-        self.ranges = tuple([self._padded_range(player, ranges[player]) for player in range(2)])
-        self.compatible = self._compatible_reach()
-        self.total = float(self.ranges[0].astype(np.float64) @ self.compatible[0])
-        """The weight of all pairs of hands: counterfactual values over it are expectations."""
-        if self.total <= 0:
+        weights = [np.asarray(ranges[player], np.float64)[self.hand_index[player]] for player in range(2)]
+        if float(weights[0] @ self.opposing(0, weights[1])) <= 0:
             raise SubgameError("the ranges block each other: no pair of hands can be dealt")
-
-    def scratch(self) -> Scratch:
-        """Working memory for one thread."""
-        trees, widest = self.trees, max(self.deals.hands)
-        fold_begin = np.concatenate(([0], np.cumsum(trees.fold_lanes * widest))).astype(np.int64)
-        next_begin = np.concatenate(([0], np.cumsum(trees.next_roots * widest))).astype(np.int64)
-        all_in_begin = np.concatenate(([0], np.cumsum(trees.all_ins * widest))).astype(np.int64)
-        showdown = int((widest + 1) * trees.showdown_lanes[-1])
-
-        return Scratch(
-            rows=aligned_zeros(max(len(forest.nodes) + forest.slots for forest in self.forests) * LANES),
-            showdown_reach=aligned_zeros(showdown),
-            showdown_value=aligned_zeros(showdown),
-            fold_reach=aligned_zeros(int(fold_begin[-1])),
-            fold_value=aligned_zeros(int(fold_begin[-1])),
-            fold_begin=fold_begin,
-            next_reach=aligned_zeros(int(next_begin[-1])),
-            next_value=aligned_zeros(int(next_begin[-1])),
-            next_begin=next_begin,
-            all_in_reach=aligned_zeros(int(all_in_begin[-1])),
-            all_in_value=aligned_zeros(int(all_in_begin[-1])),
-            all_in_begin=all_in_begin,
-            totals=aligned_zeros(MAX_SWEEP_LANES),
-            card_totals=aligned_zeros(NUM_CARD_ROWS * MAX_SWEEP_LANES),
+        super().__init__(
+            stack(self.forests),
+            build_deals(plan.table, [forest.edges for forest in self.forests]),
+            weights,
+            bits=storage.bits,
+            averaged=[street == 0 or storage.later_averages for street in range(len(self.forests))],
+            unit=root.game.big_blind,
+            pot=root.pot,
         )
 
-    def _price(self) -> Price:
-        hands = [padded(len(hands)) for hands in self.hands]
-        boards = [len(street) for street in self.boards]
-        decisions = sum(len(forest.nodes) * count for forest, count in zip(self.forests, boards, strict=True))
-        pairs = sum(
-            count * (forest.edges[0] * hands[0] + forest.edges[1] * hands[1])
-            for forest, count in zip(self.forests, boards, strict=True)
-        )
-        tables = sum(boards) * sum(hands) * 4 + boards[-1] * sum(hands) * 8
-        return Price(decisions, sum(boards), pairs, pairs * 8 + tables)
+    def opposing(self, player: int, weights: F64) -> F64:
+        return opposing_weights(self.hands[player], self.hands[1 - player], weights)
 
-    def _deals(self) -> Deals:
-        game, boards = self.root.game, [board for street in self.boards for board in street]
-        hands = np.array([padded(len(hands)) for hands in self.hands], np.int32)
-        widest = int(hands.max())
-        cards = np.full((2, widest, 2), 52, np.int32)
-        minus = np.full((2, widest, 2), 53, np.int32)
-        twin = np.full((2, widest), -1, np.int32)
-        two_cards = game.num_hole_cards == 2
-        numbers = [{hand: number for number, hand in enumerate(hands)} for hands in self.hands]
-        for player in range(2):
-            for number, hand in enumerate(self.hands[player]):
-                cards[player, number, : len(hand)] = hand
-                minus[player, number, : len(hand)] = hand
-                if two_cards:
-                    twin[player, number] = numbers[1 - player].get(hand, -1)
-        streets = np.repeat(np.arange(len(self.boards)), [len(street) for street in self.boards]).astype(np.int32)
-        alive = np.zeros((2, len(boards), widest), np.float32)
-        for player in range(2):
-            held: npt.NDArray[np.int64] = np.array(self.hands[player])
-            for number, board in enumerate(boards):
-                alive[player, number, : len(held)] = ~np.isin(held, board).any(axis=1) if board else 1.0
-        final = np.where(
-            streets == len(self.boards) - 1, np.arange(len(boards)) - (len(boards) - len(self.boards[-1])), -1
-        )
-        order, group, groups = self._orders(widest)
-        return Deals(
-            hands=hands,
-            cards=cards,
-            minus=minus,
-            twin=twin,
-            real=np.array([len(hands) for hands in self.hands], np.int32),
-            street=streets,
-            base=self._bases(hands, streets),
-            alive=alive,
-            final=final.astype(np.int32),
-            order=order,
-            place=_places(order, group, groups, widest),
-            in_order=np.arange(widest, dtype=np.int32),
-            group=group,
-            groups=groups,
-            chance=self._chances(),
-            schedule=self._schedule(boards, streets),
-        )
+    def node(self, place: Place) -> Node:
+        """The state and the actions of a decision."""
+        return self.forests[place.street].nodes[place.node]
 
-    def _bases(self, hands: I32, streets: I32) -> npt.NDArray[np.int64]:
-        bases = np.zeros((2, len(streets)), np.int64)
-        for player in range(2):
-            sizes = np.array([self.forests[s].edges[player] * int(hands[player]) for s in streets], np.int64)
-            bases[player, 1:] = np.cumsum(sizes)[:-1]
-        return bases
+    def place(self, actions: Sequence[Action], cards: Sequence[Card] = ()) -> Place:
+        """The decision that a line of actions leads to, with the cards dealt below the root."""
+        street, row = 0, 0
+        for number, action in enumerate(actions):
+            forest = self.forests[street]
+            offered = forest.nodes[row].actions
+            if action not in offered:
+                raise SubgameError(f"action {number + 1} of the line, {action}: expected one of {_names(offered)}")
+            row = int(forest.child[forest.first[row] + offered.index(action)])
+            if row < len(forest.nodes):
+                continue
+            root = row - len(forest.nodes) - forest.showdown_lanes - forest.fold_lanes
+            if not 0 <= root < len(forest.next_states):
+                raise SubgameError(f"action {number + 1} of the line, {action}: the hand is over, nobody acts")
+            street, row = street + 1, root
+        board, suits = self._find_board(street, tuple(cards))
+        return Place(street, row, board, suits)
 
-    def _orders(self, widest: int) -> tuple[I32, I32, I32]:
-        """Live hands by strength on each board of the last street, and where each strength begins."""
-        count = len(self.boards[-1])
-        order = np.zeros((2, count, widest), np.int32)
-        groups = np.zeros(count, np.int32)
-        starts: list[list[npt.NDArray[np.int64]]] = [[], []]
-        held = [np.array(hands, np.uint8) for hands in self.hands]
-        for number, board in enumerate(self.boards[-1]):
-            ranks, live = [], []
-            for player in range(2):
-                shown = np.array(board, np.uint8)
-                alive = (
-                    np.flatnonzero(~np.isin(held[player], shown).any(axis=1)) if board else np.arange(len(held[player]))
-                )
-                rows = np.hstack([held[player][alive], np.tile(shown, (len(alive), 1))])
-                ranks.append(rank_hands(np.ascontiguousarray(rows)))
-                live.append(alive)
-            levels = np.unique(np.concatenate(ranks))
-            groups[number] = len(levels)
-            for player in range(2):
-                by_rank = np.argsort(ranks[player], kind="stable")
-                order[player, number, : len(by_rank)] = live[player][by_rank]
-                begins = np.searchsorted(ranks[player][by_rank], levels)
-                starts[player].append(np.append(begins, len(by_rank)))
-        group = np.zeros((2, count, int(groups.max()) + 1), np.int32)
-        for player in range(2):
-            for number, begins in enumerate(starts[player]):
-                group[player, number, : len(begins)] = begins
-        return order, group, groups
+    def cards(self, place: Place) -> tuple[Card, ...]:
+        """The board of a place."""
+        change = place.suits
+        back = (change.index(0), change.index(1), change.index(2), change.index(3))
+        return permute_cards(self.boards[place.street][place.board].cards, back)
 
-    def _chances(self) -> F32:
+    def permutation(self, place: Place, player: int) -> I32:
+        """[hand] the hand of the solved board that stands for each hand of the place's."""
+        return permutation_of(self.hands[player], place.suits)
+
+    def number(self, place: Place) -> int:
+        """The number of the place's board among those of all streets."""
+        return sum(len(street) for street in self.boards[: place.street]) + place.board
+
+    def before(self, place: Place) -> tuple[Place, int] | None:
+        """The decision before, and the number of its action that leads here; None at the root."""
+        if place.street == 0 and place.node == 0:
+            return None
+        street, board, row = place.street, place.board, place.node
+        if place.node < self.forests[street].num_roots:
+            board = self.boards[street][board].before
+            street -= 1
+            forest = self.forests[street]
+            row += len(forest.nodes) + forest.showdown_lanes + forest.fold_lanes
+        forest = self.forests[street]
+        child = int(np.flatnonzero(forest.child == row)[0])
+        node = int(np.searchsorted(forest.first, child, side="right")) - 1
+        return Place(street, node, board, place.suits), child - int(forest.first[node])
+
+    def _find_board(self, street: int, dealt: tuple[Card, ...]) -> tuple[int, SuitPermutation]:
+        """The number of the board that is solved for this one, and how suits change between them."""
         game = self.root.game
-        chances = [1.0]
-        for street in range(self.root.street + 1, game.num_rounds):
-            unseen = game.num_suits * game.num_ranks - 2 * game.num_hole_cards - game.board_cards_by(street - 1)
-            chances.append(1 / comb(unseen, game.num_board_cards[street]))
-        return np.array(chances, np.float32)
-
-    def _schedule(self, boards: list[tuple[Card, ...]], streets: I32) -> I32:
-        """Boards in depth-first order: a board is left after all boards that continue it."""
-        children: dict[tuple[Card, ...], list[int]] = {}
-        for number, board in enumerate(boards):
-            if streets[number]:
-                children.setdefault(_before(self.root.game, board, self.root.street + int(streets[number])), []).append(
-                    number
-                )
-        steps: list[int] = []
-        waiting = [0]
-        while waiting:
-            step = waiting.pop()
-            steps.append(step)
-            if not step & 1:
-                waiting.append(step + 1)
-                waiting += [2 * child for child in reversed(children.get(boards[step >> 1], []))]
-        return np.array(steps, np.int32)
-
-    def _padded_range(self, player: int, weights: npt.NDArray[np.floating]) -> F32:
-        padded_range = aligned_zeros(int(self.deals.hands[player]))
-        padded_range[: len(self.hands[player])] = np.asarray(weights)[self.hand_index[player]]
-        return padded_range
-
-    def _compatible_reach(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """[player][hand] the opponent's weight over hands that share no card with it."""
-        result = []
-        for player in range(2):
-            mine: npt.NDArray[np.int64] = np.array(self.hands[player])
-            theirs: npt.NDArray[np.int64] = np.array(self.hands[1 - player])
-            clash = (mine[:, None, :, None] == theirs[None, :, None, :]).any(axis=(2, 3))
-            weights = self.ranges[1 - player][: len(theirs)].astype(np.float64)
-            padded_sums = np.zeros(int(self.deals.hands[player]))
-            padded_sums[: len(mine)] = ~clash @ weights
-            result.append(padded_sums)
-        return result[0], result[1]
+        wanted = game.board_cards_by(self.root.street + street) - len(self.board)
+        left = set(game.deck()) - set(self.board)
+        if len(dealt) != wanted or len(set(dealt)) != wanted or not left.issuperset(dealt):
+            raise SubgameError(f"cards {cards_text(dealt)!r}: expected {wanted} different cards that the board leaves")
+        number, suits = 0, (0, 1, 2, 3)
+        for later in range(1, street + 1):
+            cuts = [game.board_cards_by(self.root.street + each) - len(self.board) for each in (later - 1, later)]
+            fresh = set(permute_cards(dealt[cuts[0] : cuts[1]], suits))
+            number, change = _matching(self.boards[later], number, fresh)
+            suits = (change[suits[0]], change[suits[1]], change[suits[2]], change[suits[3]])
+        return number, suits
 
 
-def _check(root: State, board: Sequence[Card], ranges: Sequence[npt.NDArray[np.floating]]) -> None:
+def _matching(boards: Sequence[Board], before: int, dealt: set[Card]) -> tuple[int, SuitPermutation]:
+    """Which board continues `before` with these cards, as itself or as an image."""
+    for number, board in enumerate(boards):
+        if board.before == before:
+            for cards, suits in board.images:
+                if dealt.issubset(cards[-len(dealt) :]):
+                    return number, suits
+    raise AssertionError("every way to deal is an image of some board")
+
+
+def _names(actions: Sequence[Action]) -> str:
+    return ", ".join(str(action) for action in actions)
+
+
+def _check(root: State, board: Sequence[Card], ranges: Sequence[Range]) -> None:
     game = root.game
     if game.num_players != 2:
         raise SubgameError(f"a game of {game.num_players} players: expected two")
@@ -280,7 +265,7 @@ def _check(root: State, board: Sequence[Card], ranges: Sequence[npt.NDArray[np.f
             raise SubgameError(f"range of player {player}: expected {count} weights from 0 up")
 
 
-def _live(all_hands: tuple[tuple[Card, ...], ...], board: Sequence[Card], weights: npt.NDArray[np.floating]) -> I32:
+def _live(all_hands: tuple[Hand, ...], board: Sequence[Card], weights: Range) -> I32:
     blocked = set(board)
     live = [
         number
@@ -297,66 +282,27 @@ def _forests(root: State, menu: Menu, max_nodes: int) -> tuple[Forest, ...]:
     roots: Sequence[State] = (root,)
     for street in range(root.street, root.game.num_rounds):
         last = street == root.game.num_rounds - 1
-        earlier = [chips for forest in forests for chips in forest.all_in_chips] if last else []
-        forest = build_forest(roots, menu, street - root.street, earlier, max_nodes=max_nodes)
+        earlier = [chips for forest in reversed(forests) for chips in forest.all_in_chips] if last else []
+        forest = build_forest(roots, menu, earlier, max_nodes=max_nodes)
         forests.append(forest)
         roots = forest.next_states
     return tuple(forests)
 
 
-def _boards(game: Game, street: int, board: tuple[Card, ...]) -> list[list[tuple[Card, ...]]]:
-    """The boards of each street from the root on; within a street they follow the order of the boards before."""
-    streets = [[board]]
-    deck = sorted(game.deck())
-    for later in range(street + 1, game.num_rounds):
-        streets.append(
-            [
-                (*before, *dealt)
-                for before in streets[-1]
-                for dealt in combinations([card for card in deck if card not in before], game.num_board_cards[later])
-            ]
-        )
-    return streets
-
-
-def _before(game: Game, board: tuple[Card, ...], street: int) -> tuple[Card, ...]:
-    return board[: game.board_cards_by(street - 1)]
-
-
-def _places(order: I32, group: I32, groups: I32, widest: int) -> I32:
-    """[player, final board, hand] where a hand stands in the order of strength."""
-    place = np.full((2, len(groups), widest), widest, np.int32)
-    for player in range(2):
-        for board, last in enumerate(groups.tolist()):
-            live = order[player, board, : group[player, board, last]]
-            place[player, board, live] = np.arange(len(live))
-    return place
-
-
-def _trees(forests: tuple[Forest, ...]) -> Trees:
-    def ints(values: npt.ArrayLike) -> I32:
-        return np.array(values, np.int32)
-
-    first, child_at = [], 0
-    for forest in forests:
-        first.append(forest.first[:-1] + child_at)
-        child_at += len(forest.child)
-    lanes = [forest.fold_lanes for forest in forests]
-    return Trees(
-        node_at=ints(np.concatenate(([0], np.cumsum([len(forest.nodes) for forest in forests])))),
-        player=np.concatenate([forest.player for forest in forests]),
-        edge=np.concatenate([forest.edge for forest in forests]),
-        first=np.concatenate(first).astype(np.int32),
-        count=np.concatenate([np.diff(forest.first) for forest in forests]).astype(np.int32),
-        child=np.concatenate([forest.child for forest in forests]),
-        edges=ints([forest.edges for forest in forests]),
-        roots=ints([forest.num_roots for forest in forests]),
-        showdown_lanes=ints([forest.showdown_lanes for forest in forests]),
-        fold_lanes=ints(lanes),
-        next_roots=ints([len(forest.next_states) for forest in forests]),
-        all_ins=ints([len(forest.all_in_chips) for forest in forests]),
-        showdowns=ints([forest.showdowns for forest in forests]),
-        showdown_chips=forests[-1].showdown_chips,
-        fold_at=ints(np.concatenate(([0], np.cumsum(lanes)))),
-        fold_chips=np.ascontiguousarray(np.concatenate([forest.fold_chips for forest in forests], axis=1)),
+def _price(forests: Sequence[Forest], table: Table, storage: Storage) -> Price:
+    hands = [padded(len(hands)) for hands in table.hands]
+    boards = [len(street) for street in table.boards]
+    pairs = [
+        count * (forest.edges[0] * hands[0] + forest.edges[1] * hands[1])
+        for forest, count in zip(forests, boards, strict=True)
+    ]
+    averaged = sum(pairs) if storage.later_averages else pairs[0]
+    tables = 2 * max(hands) * (4 * sum(boards) + 8 * boards[-1])
+    leaves = max(forest.slots for forest in forests)
+    scratch = 8 * max(hands) * (leaves + boards[min(1, len(boards) - 1)] * (forests[0].slots if forests[1:] else 0))
+    return Price(
+        decisions=sum(len(forest.nodes) * count for forest, count in zip(forests, boards, strict=True)),
+        boards=sum(boards),
+        pairs=sum(pairs),
+        bytes=(sum(pairs) + averaged) * storage.bits // 8 + tables + scratch,
     )

@@ -1,55 +1,185 @@
-"""Explicit vectors for numba: sixteen float32 lanes as one value.
+"""Explicit vectors for numba: float32 lanes as one value, sixteen of them or a whole row.
 
 Plain numba loops over lanes do not vectorise when arrays might alias, which is the difference between a slow solver and
-a fast one. These intrinsics emit LLVM's `<16 x float>` directly; the backend maps it to whatever the machine has (one
-AVX-512 register, two of AVX, four of NEON). Everything hot in `kernels.py` is written on them.
+a fast one. These intrinsics emit LLVM's vector types directly; the backend maps them to whatever the machine has (for
+sixteen lanes one AVX-512 register, two of AVX, four of NEON). Everything hot in `kernels.py` and `sweeps.py` is written
+on them.
 
-Arrays are flat, C-contiguous float32; an index counts elements. Nothing is checked: callers keep 16 elements from the
-index on inside the array. Multiplications and additions may be fused (`contract`), nothing else is relaxed.
+Arrays are flat and C-contiguous, or the address of one; an index counts elements. Nothing is checked: callers keep all
+lanes inside the array. Multiplications and additions may be fused (`contract`), nothing else is relaxed.
+
+`read` and `write` also take uint16 arrays, which hold bfloat16: the upper half of a float32. Rounding is dithered, up
+with the probability of the part cut off, so that sums of many small steps stay right in the mean: a running sum rounded
+to nearest stops moving. The dither comes from a linear congruential generator in each lane (`Noise`), seeded by the
+caller, so that results repeat.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
+from numba.core.errors import TypingError
 from numba.core.extending import intrinsic, register_model
 
 LANES = 16
 
 _FLOAT = ir.FloatType()
-_VECTOR = ir.VectorType(_FLOAT, LANES)
 _INDEX = ir.IntType(32)
+_VECTOR = ir.VectorType(_FLOAT, LANES)
+_INTEGERS = ir.VectorType(_INDEX, LANES)
+_HALVES = ir.VectorType(ir.IntType(16), LANES)
 _BYTE_POINTER = ir.IntType(8).as_pointer()
 _FLAGS = ("contract", "nsz")
 
 
-class _Vec16(types.Type):
+class _Vector(types.Type):
     def __init__(self):
-        super().__init__(name="vec16f32")
+        super().__init__(name="vector16f32")
 
 
-vec16 = _Vec16()
-
-
-@register_model(_Vec16)
-class _Vec16Model(models.PrimitiveModel):
+@register_model(_Vector)
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
         super().__init__(dmm, fe_type, _VECTOR)
 
 
-def _pointer(context, builder, array_type, array, index):
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index], inbounds=True), _VECTOR.as_pointer())
+class _Row(types.Type):
+    """Several vectors as one value. (LLVM's own wide vectors are slow unless their length is a power of two.)"""
+
+    def __init__(self, vectors):
+        self.vectors = vectors
+        super().__init__(name=f"row{vectors}")
+
+
+@register_model(_Row)
+class _RowModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, ir.ArrayType(_VECTOR, fe_type.vectors))
+
+
+def _parts(builder, kind, value):
+    """The vectors of a row, or the one vector."""
+    return [builder.extract_value(value, n) for n in range(kind.vectors)] if isinstance(kind, _Row) else [value]
+
+
+def _whole(builder, kind, parts):
+    """The inverse."""
+    if not isinstance(kind, _Row):
+        return parts[0]
+    value = ir.Constant(ir.ArrayType(_VECTOR, kind.vectors), ir.Undefined)
+    for number, part in enumerate(parts):
+        value = builder.insert_value(value, part, number)
+    return value
+
+
+class _Noise(types.Type):
+    def __init__(self):
+        super().__init__(name="noise16")
+
+
+@register_model(_Noise)
+class _NoiseModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, _INTEGERS)
+
+
+class _Address(types.Type):
+    def __init__(self, dtype):
+        self.dtype = dtype
+        super().__init__(name=f"address({dtype})")
+
+
+@register_model(_Address)
+class _AddressModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+vec16 = _Vector()
+noise16 = _Noise()
+
+
+def _element(context, builder, array_type, array, index):
+    """A pointer to an element of an array, or to one beyond an address."""
+    is_address = isinstance(array_type, _Address)
+    data = array if is_address else context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [index])
+
+
+def _pointer(context, builder, array_type, array, index, vector=_VECTOR):
+    return builder.bitcast(_element(context, builder, array_type, array, index), vector.as_pointer())
+
+
+@intrinsic
+def address(typingctx, array, index):
+    """Where the element is that has this index in the flattened array, which must outlive the address.
+
+    Inner loops take addresses: passing arrays costs an atomic count of references each.
+    """
+    if array.layout != "C":
+        raise TypingError(f"address of an array of layout {array.layout}: expected C")
+
+    def codegen(context, builder, signature, args):
+        return _element(context, builder, signature.args[0], args[0], args[1])
+
+    return _Address(array.dtype)(array, types.intp), codegen
+
+
+@intrinsic
+def item(typingctx, array, index):
+    """The integer at `index` from an address on."""
+
+    def codegen(context, builder, signature, args):
+        found = builder.load(_element(context, builder, signature.args[0], args[0], args[1]))
+        return builder.sext(found, args[1].type)
+
+    return types.intp(array, types.intp), codegen
 
 
 def _constant(indices):
     return ir.Constant(ir.VectorType(_INDEX, LANES), list(indices))
 
 
+@lru_cache
+def loader(vectors):
+    """An intrinsic: a row of so many vectors from `array[index]` on."""
+    kind = _Row(vectors)
+
+    @intrinsic
+    def load_row(typingctx, array, index):
+        def codegen(context, builder, signature, args):
+            first = _pointer(context, builder, signature.args[0], args[0], args[1])
+            parts = [
+                builder.load(builder.gep(first, [ir.Constant(_INDEX, number)]), align=4) for number in range(vectors)
+            ]
+            return _whole(builder, kind, parts)
+
+        return kind(array, types.intp), codegen
+
+    return load_row
+
+
+@lru_cache
+def zeros(vectors):
+    """An intrinsic: a row of zeros."""
+    kind = _Row(vectors)
+
+    @intrinsic
+    def zero_row(typingctx):
+        def codegen(context, builder, signature, args):
+            return _whole(builder, kind, [ir.Constant(_VECTOR, [0.0] * LANES)] * vectors)
+
+        return kind(), codegen
+
+    return zero_row
+
+
 @intrinsic
 def load(typingctx, array, index):
-    """`array[index : index + 16]`."""
+    """`array[index : index + 16]`, float32."""
 
     def codegen(context, builder, signature, args):
         return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1]), align=4)
@@ -59,13 +189,85 @@ def load(typingctx, array, index):
 
 @intrinsic
 def store(typingctx, array, index, value):
-    """`array[index : index + 16] = value`."""
+    """A vector or a row to `array[index]` and what follows, float32."""
 
     def codegen(context, builder, signature, args):
-        builder.store(args[2], _pointer(context, builder, signature.args[0], args[0], args[1]), align=4)
+        first = _pointer(context, builder, signature.args[0], args[0], args[1])
+        for number, part in enumerate(_parts(builder, signature.args[2], args[2])):
+            builder.store(part, builder.gep(first, [ir.Constant(_INDEX, number)]), align=4)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, vec16), codegen
+    return types.void(array, types.intp, value), codegen
+
+
+def _splat_bits(builder, value):
+    undefined = ir.Constant(_INTEGERS, ir.Undefined)
+    single = builder.insert_element(undefined, value, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(single, undefined, _constant([0] * LANES))
+
+
+def _times_plus(builder, state, factor, plus):
+    product = builder.mul(state, ir.Constant(_INTEGERS, [factor] * LANES))
+    return builder.add(product, ir.Constant(_INTEGERS, plus))
+
+
+@intrinsic
+def noise(typingctx, seed):
+    """The generators of sixteen lanes from one integer."""
+
+    def codegen(context, builder, signature, args):
+        seeds = _splat_bits(builder, builder.trunc(args[0], _INDEX))
+        state = _times_plus(builder, seeds, 0x9E3779B1, [(lane * 0x85EBCA6B) & 0xFFFFFFFF for lane in range(LANES)])
+        high = builder.lshr(state, _constant([15] * LANES))
+        return _times_plus(builder, builder.xor(state, high), 0x2C1B3C6D, [0x297A2D39] * LANES)
+
+    return noise16(types.int64), codegen
+
+
+@intrinsic
+def read(typingctx, array, index):
+    """Sixteen numbers of an array of float32, or of bfloat16 in uint16."""
+    halves = array.dtype == types.uint16
+
+    def codegen(context, builder, signature, args):
+        kind = _HALVES if halves else _VECTOR
+        found = builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], kind), align=2)
+        if not halves:
+            return found
+        bits = builder.shl(builder.zext(found, _INTEGERS), _constant([16] * LANES))
+        return builder.bitcast(bits, _VECTOR)
+
+    return vec16(array, types.intp), codegen
+
+
+@intrinsic
+def write(typingctx, array, index, value, state):
+    """The inverse of `read`, dithered for bfloat16; returns the next state of the noise."""
+    halves = array.dtype == types.uint16
+
+    def codegen(context, builder, signature, args):
+        array_type, (array, index, value, state) = signature.args[0], args
+        if not halves:
+            builder.store(value, _pointer(context, builder, array_type, array, index), align=2)
+            return state
+        sixteen = _constant([16] * LANES)
+        dithered = builder.add(builder.bitcast(value, _INTEGERS), builder.lshr(state, sixteen))
+        kept = builder.trunc(builder.lshr(dithered, sixteen), _HALVES)
+        builder.store(kept, _pointer(context, builder, array_type, array, index, _HALVES), align=2)
+        return _times_plus(builder, state, 1664525, [1013904223] * LANES)
+
+    return noise16(array, types.intp, vec16, noise16), codegen
+
+
+@intrinsic
+def take_ticket(typingctx, tickets):
+    """`tickets[0]`, and one more for the next that asks, from whatever thread."""
+
+    def codegen(context, builder, signature, args):
+        pointer = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.atomic_rmw("add", pointer, ir.Constant(ir.IntType(64), 1), "monotonic")
+
+    return types.int64(tickets), codegen
 
 
 @intrinsic
@@ -73,7 +275,8 @@ def prefetch(typingctx, array, index):
     """Ask for the cache line of `array[index]`, which may lie outside the array."""
 
     def codegen(context, builder, signature, args):
-        pointer = builder.bitcast(_pointer(context, builder, signature.args[0], args[0], args[1]), _BYTE_POINTER)
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = builder.bitcast(pointer, _BYTE_POINTER)
         kinds = [_BYTE_POINTER, _INDEX, _INDEX, _INDEX]
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0i8"
@@ -89,9 +292,10 @@ def _arithmetic(operation, doc):
     @intrinsic
     def function(typingctx, a, b):
         def codegen(context, builder, signature, args):
-            return getattr(builder, operation)(args[0], args[1], flags=_FLAGS)
+            pairs = zip(_parts(builder, a, args[0]), _parts(builder, a, args[1]), strict=True)
+            return _whole(builder, a, [getattr(builder, operation)(x, y, flags=_FLAGS) for x, y in pairs])
 
-        return vec16(vec16, vec16), codegen
+        return a(a, a), codegen
 
     function.__doc__ = doc
     return function
@@ -160,9 +364,9 @@ def _row_pointers(context, builder, array_type, array, first, stride):
 
 def _placed_pointers(context, builder, array_type, array, places_type, places, at, width, lane):
     """The addresses of lane `lane` of the sixteen rows `places[at : at + 16]`, each `width` long."""
-    data = context.make_array(places_type)(context, builder, places).data
     for number in range(LANES):
-        place = builder.load(builder.gep(data, [builder.add(at, ir.Constant(at.type, number))], inbounds=True))
+        index = builder.add(at, ir.Constant(at.type, number))
+        place = builder.load(_element(context, builder, places_type, places, index))
         row = builder.sext(place, width.type)
         yield _pointer(context, builder, array_type, array, builder.add(builder.mul(row, width), lane))
 

@@ -348,11 +348,18 @@ def test_no_dealer(call, impatient):
     assert f"paratus bot: cannot connect to 127.0.0.1:{port}: " in err
 
 
+def _heed_ctrl_c():
+    """A suite that a shell runs in the background inherits that Ctrl-C is ignored, and so would its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_ctrl_c():
     with socket.create_server(("127.0.0.1", 0)) as dealer:
         dealer.settimeout(30)
         port = str(dealer.getsockname()[1])
-        bot = subprocess.Popen([*PARATUS, "bot", "127.0.0.1", port], stderr=subprocess.PIPE, text=True)
+        bot = subprocess.Popen(
+            [*PARATUS, "bot", "127.0.0.1", port], stderr=subprocess.PIPE, text=True, preexec_fn=_heed_ctrl_c
+        )
         seat, _ = dealer.accept()
     with bot, seat:
         assert "random plays" in bot.stderr.readline()

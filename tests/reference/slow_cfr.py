@@ -12,8 +12,8 @@ from math import comb
 
 from protocol.cards import Card
 from protocol.state import Deal, State, apply, payoffs
-from solver.betting import Menu
-from solver.cfr import Algorithm, Weights
+from solver.algorithms import Algorithm, Weights
+from solver.menu import Menu
 
 Hand = tuple[Card, ...]
 Key = tuple[int, Hand, str, tuple[Card, ...]]
@@ -29,10 +29,13 @@ class SlowCFR:
         ranges: Sequence[dict[Hand, float]],
         menu: Menu,
         algorithm: Algorithm,
+        *,
+        simultaneous: bool = False,
     ) -> None:
         self.root, self.board, self.ranges, self.menu, self.algorithm = root, board, ranges, menu, algorithm
         self.regrets: dict[Key, list[float]] = {}
         self.averages: dict[Key, list[float]] = {}
+        self.simultaneous = simultaneous
         self.iterations = 0
         self.pairs = [
             (mine, theirs)
@@ -44,13 +47,15 @@ class SlowCFR:
     def iterate(self) -> None:
         self.iterations += 1
         weights = self.algorithm.weights(self.iterations)
+        before = {key: list(regrets) for key, regrets in self.regrets.items()}
         for me in range(2):
+            played = before if self.simultaneous else self.regrets
             values: dict[Key, list[float]] = {}
             for hands in self.pairs:
-                self._walk(self.root, self.board, hands, me, self.ranges[1 - me][hands[1 - me]], self.regrets, values)
+                self._walk(self.root, self.board, hands, me, self.ranges[1 - me][hands[1 - me]], played, values)
             for hand in self.ranges[1 - me]:
                 if not set(hand) & set(self.board):
-                    self._average(self.root, self.board, 1 - me, hand, self.ranges[1 - me][hand], weights)
+                    self._average(self.root, self.board, 1 - me, hand, self.ranges[1 - me][hand], played, weights)
             for key, by_action in values.items():
                 regrets = self.regrets.setdefault(key, [0.0] * len(by_action))
                 strategy = matched(regrets)
@@ -85,7 +90,7 @@ class SlowCFR:
         if len(board) < self.root.game.board_cards_by(state.street):
             return self._chance(state, board, hands, me, reach, table, values)
         actor = int(state.actor or 0)
-        actions = self.menu.actions(state, state.street - self.root.street)
+        actions = self.menu.actions(state)
         key = (actor, hands[actor], state.betting, board)
         strategy = matched(table.get(key, [0.0] * len(actions)))
         total, by_action = 0.0, []
@@ -123,25 +128,32 @@ class SlowCFR:
         return boards
 
     def _average(
-        self, state: State, board: tuple[Card, ...], me: int, hand: Hand, reach: float, weights: Weights
+        self,
+        state: State,
+        board: tuple[Card, ...],
+        me: int,
+        hand: Hand,
+        reach: float,
+        played: dict[Key, list[float]],
+        weights: Weights,
     ) -> None:
         """Add the current strategy of `me`, weighted by its own reach."""
         if state.finished:
             return
         if len(board) < self.root.game.board_cards_by(state.street):
             for after in self._next_boards(board, hand):
-                self._average(state, after, me, hand, reach, weights)
+                self._average(state, after, me, hand, reach, played, weights)
             return
-        actions = self.menu.actions(state, state.street - self.root.street)
+        actions = self.menu.actions(state)
         strategy = [1.0] * len(actions)
         if state.actor == me:
             key = (me, hand, state.betting, board)
-            strategy = matched(self.regrets.get(key, [0.0] * len(actions)))
+            strategy = matched(played.get(key, [0.0] * len(actions)))
             average = self.averages.setdefault(key, [0.0] * len(actions))
             for action, probability in enumerate(strategy):
                 average[action] = average[action] * weights.keep_average + reach * probability * weights.add_average
         for action, probability in zip(actions, strategy, strict=True):
-            self._average(apply(state, action), board, me, hand, reach * probability, weights)
+            self._average(apply(state, action), board, me, hand, reach * probability, played, weights)
 
     def _best(self, state: State, board: tuple[Card, ...], me: int, hand: Hand, against: dict[Hand, float]) -> float:
         """The best value of one hand against a weighting of the other's hands."""
@@ -158,7 +170,7 @@ class SlowCFR:
                 alive = {other: reach / count for other, reach in against.items() if not set(other) & set(after)}
                 total += self._best(state, after, me, hand, alive) if alive else 0.0
             return total
-        actions = self.menu.actions(state, state.street - self.root.street)
+        actions = self.menu.actions(state)
         if state.actor == me:
             return max(self._best(apply(state, action), board, me, hand, against) for action in actions)
         total = 0.0

@@ -1,0 +1,356 @@
+"""Iterations of CFR on a problem, and what is asked of it as a whole: exploitability, values, tables.
+
+Updates alternate (player 0, then player 1 against player 0's new strategy) or are simultaneous. A player's average is
+weighted by its own reach, its regrets by the opponent's and chance's.
+
+Values are net chips of the whole hand. Exploitability is the mean of what both players gain over the value of the game
+by responding best to the average strategies: half the sum of both best-response values, which is zero in equilibrium.
+
+Results repeat: the same problem, algorithm, seed and number of iterations give the same bits, whatever the number of
+threads (the seed matters only for the dither of 16-bit storage).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from protocol.errors import ParatusError
+from solver.algorithms import DCFR, Algorithm, Weights
+from solver.kernels import BEST, FOLLOW, UPDATE, close_root, open_root, run_iterations, run_tasks
+from solver.problem import Problem
+from solver.tables import F32, F64, Scratch, Watch, WeightArray, aligned_halves, aligned_zeros
+from solver.threads import Pace, available_cores
+from solver.vectors import LANES
+
+_BATCH_S = 0.05
+"""Iterations are given to the kernels in batches of about so long: what Ctrl-C and deadlines wait for."""
+
+
+class SolverError(ParatusError):
+    """Something asked of a solver that it cannot give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploitability:
+    """What best responses win, in chips a hand."""
+
+    best_response: tuple[float, float]
+    """The value of each player's best response to the other's average."""
+    big_blind: float
+    pot: float
+
+    @property
+    def chips(self) -> float:
+        """The mean gain of both players."""
+        return sum(self.best_response) / 2
+
+    @property
+    def mbb(self) -> float:
+        """In thousandths of a big blind."""
+        return 1000 * self.chips / self.big_blind
+
+    @property
+    def pot_share(self) -> float:
+        """As a fraction of the pot at the root."""
+        return self.chips / self.pot
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a solve has come."""
+
+    iterations: int
+    seconds: float
+    exploitability: Exploitability | None
+    """As last measured; None before the first time, or where later averages are not kept."""
+
+
+class Engine:
+    """Regrets and averages of one problem, and what is done with them. One thread at a time may use it.
+
+    `threads=None` uses as many as measure faster, up to all cores.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        algorithm: Algorithm | None = None,
+        *,
+        threads: int | None = None,
+        seed: int = 0,
+        simultaneous: bool = False,
+    ) -> None:
+        self.problem = problem
+        self.algorithm: Algorithm = algorithm or DCFR()
+        self.simultaneous = simultaneous
+        self.iterations = 0
+        self.seed = seed
+        self.regrets = self._weights(len(problem.averaged))
+        self.averages = self._weights(int(problem.averaged.sum()))
+        tasks = len(problem.deals.task_at) - 1
+        most = min(threads or available_cores(), max(tasks, 1))
+        self.pace = Pace(most, fixed=threads is not None)
+        self._top = problem.top()
+        self._scratch = [problem.scratch() for _ in range(most)]
+        self._pool = ThreadPoolExecutor(most - 1, "solver") if most > 1 else None
+        self._results = tuple([aligned_zeros(int(count)) for count in problem.deals.hands])
+        self._watches = (self._no_watch(), self._no_watch())
+
+    def _weights(self, streets: int) -> tuple[WeightArray, WeightArray]:
+        sizes = [self.problem.pairs(player, streets) for player in range(2)]
+        make = aligned_zeros if self.problem.bits == 32 else aligned_halves
+        return make(sizes[0]), make(sizes[1])
+
+    # Solving
+
+    def solve(
+        self,
+        iterations: int | None = None,
+        seconds: float | None = None,
+        target: float | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Progress:
+        """Iterate until so many more iterations, seconds, or an exploitability in chips: whichever comes first.
+
+        Exploitability is measured now and then (at most an eighth of the work) and at the end, if there is a target or
+        somebody to tell.
+        """
+        if iterations is None and seconds is None and target is None:
+            raise SolverError("nothing to stop at: expected iterations, seconds or a target")
+        measures = bool(self.problem.averaged.all()) and (target is not None or on_progress is not None)
+        if target is not None and not measures:
+            raise SolverError("a target needs the averages of all streets: expected iterations or seconds")
+        begun, last = time.monotonic(), self.iterations + iterations if iterations is not None else None
+        found: Exploitability | None = None
+        next_check = self.iterations + 8
+
+        def passed() -> float:
+            return time.monotonic() - begun
+
+        while True:
+            done = (last is not None and self.iterations >= last) or (seconds is not None and passed() >= seconds)
+            if measures and (done or self.iterations >= next_check):
+                found = self.exploitability()
+                next_check = self.iterations + max(8, self.iterations // 8)
+                done = done or (target is not None and found.chips <= target)
+            if on_progress is not None:
+                on_progress(Progress(self.iterations, passed(), found))
+            if done:
+                return Progress(self.iterations, passed(), found)
+            count = self._batch() if last is None else min(self._batch(), last - self.iterations)
+            self.iterate(min(count, next_check - self.iterations) if measures else count)
+
+    def iterate(self, count: int = 1) -> None:
+        """Run `count` iterations."""
+        while count > 0:
+            threads = self.pace.threads()
+            now = min(count, self._batch())
+            with self.pace.measure(threads, now):
+                if threads == 1 and not self.simultaneous:
+                    self._iterate_alone(now)
+                else:
+                    for _ in range(now):
+                        self._iterate_once(threads)
+            count -= now
+
+    def _batch(self) -> int:
+        took = self.pace.seconds()
+        return 1 if took is None else max(1, int(_BATCH_S / max(took, 1e-6)))
+
+    def _iterate_alone(self, count: int) -> None:
+        """Many iterations in one call, which for small problems costs as much as an iteration."""
+        problem = self.problem
+        numbers = range(self.iterations + 1, self.iterations + count + 1)
+        weights = np.array([self.algorithm.weights(number) for number in numbers], np.float64)
+        seeds = np.array([[self._seed(number, player) for player in range(2)] for number in numbers], np.int64)
+        run_iterations(
+            problem.trees, problem.deals, self._scratch[0], self._top, problem.ranges, self.regrets, self.averages,
+            problem.averaged, weights, seeds, self._watches, self._results,
+        )  # fmt: skip
+        self.iterations += count
+
+    def _iterate_once(self, threads: int) -> None:
+        self.iterations += 1
+        weights = self.algorithm.weights(self.iterations)
+        regrets = self.regrets
+        before = regrets[0].copy() if self.simultaneous else regrets[0]
+        for player, theirs in ((0, regrets[1]), (1, before)):
+            self._pass(player, regrets[player], theirs, UPDATE, weights, self._watches[player], threads)
+
+    def _seed(self, iteration: int, player: int) -> int:
+        mixed = ((2 * iteration + player) * 0x9E3779B97F4A7C15 + self.seed * 0xD1B54A32D192ED03) & (2**62 - 1)
+        return mixed ^ (mixed >> 29)
+
+    def _pass(
+        self,
+        player: int,
+        mine: WeightArray,
+        theirs: WeightArray,
+        mode: int,
+        weights: Weights,
+        watch: Watch,
+        threads: int,
+    ) -> F32:
+        """One pass; returns the player's counterfactual values at the root."""
+        problem, other = self.problem, 1 - player
+        kept, added, positive, negative = weights
+        trees, deals, top, average = problem.trees, problem.deals, self._top, self.averages[other]
+        averaging = problem.averaged if mode == UPDATE else np.zeros_like(problem.averaged)
+        seed, result = self._seed(self.iterations, player), self._results[player]
+        watch_kept, watch_added = (kept, added) if mode == UPDATE else (0.0, 1.0)
+
+        def tasks(scratch: Scratch) -> None:
+            run_tasks(
+                trees, deals, scratch, top, player, problem.ranges[other], mine, theirs, average, averaging, mode,
+                kept, added, positive, negative, seed, watch, watch_kept, watch_added,
+            )  # fmt: skip
+
+        open_root(
+            trees, deals, self._scratch[0], top, player, problem.ranges[other], theirs, average, averaging,
+            kept, added, seed,
+        )  # fmt: skip
+        helping = [self._pool.submit(tasks, scratch) for scratch in self._scratch[1:threads]] if self._pool else []
+        try:
+            tasks(self._scratch[0])
+        finally:
+            for each in helping:
+                each.result()
+        close_root(
+            trees, deals, self._scratch[0], top, player, mine, mode, positive, negative, seed,
+            watch, watch_kept, watch_added, result,
+        )  # fmt: skip
+        return result
+
+    # Asking
+
+    def exploitability(self) -> Exploitability:
+        """Of the average strategies."""
+        problem = self.problem
+        best = [
+            float(self.best_response_values(player) @ problem.chance(problem.weights[player], player))
+            for player in range(2)
+        ]
+        return Exploitability((best[0], best[1]), problem.unit, problem.pot)
+
+    def best_response_values(self, player: int) -> F64:
+        """What each hand of `player` wins by responding best to the other's average, in chips."""
+        return self._root_values(player, BEST)
+
+    def root_values(self, player: int) -> F64:
+        """What each hand of `player` wins when both play their averages, in chips."""
+        return self._root_values(player, FOLLOW)
+
+    def game_value(self, player: int) -> float:
+        """What `player` wins when both play their averages."""
+        problem = self.problem
+        return float(self.root_values(player) @ problem.chance(problem.weights[player], player))
+
+    def row_values(self, player: int, board: int, rows: Sequence[int], *, best: bool = False) -> F64:
+        """Counterfactual values [row][hand] of rows of a board's forest (nodes, or nodes + slots).
+
+        Both averages are played, or with `best` the player responds best. The chance of the board is left out, the
+        opponent's reach is in.
+        """
+        problem = self.problem
+        at = np.zeros(len(problem.deals.street) + 1, np.int32)
+        at[board + 1 :] = len(rows)
+        hands = int(problem.deals.hands[player])
+        watch = Watch(at, np.array(rows, np.int32), aligned_zeros(len(rows) * hands))
+        self._ask(player, BEST if best else FOLLOW, watch)
+        return watch.values.reshape(len(rows), hands)[:, : len(problem.weights[player])].astype(np.float64)
+
+    def watch(self, player: int, board: int, rows: Sequence[int]) -> None:
+        """Keep running averages of the player's counterfactual values of rows of a board, weighted as averages are.
+
+        Boards must be given in ascending order; what was watched before goes on.
+        """
+        old = self._watches[player]
+        hands = int(self.problem.deals.hands[player])
+        if int(old.at[board + 1]) != len(old.nodes):
+            raise SolverError(f"board {board}: expected boards to be watched in ascending order")
+        at = old.at.copy()
+        at[board + 1 :] += len(rows)
+        values = aligned_zeros((len(old.nodes) + len(rows)) * hands)
+        values[: len(old.nodes) * hands] = old.values[: len(old.nodes) * hands]
+        fresh = Watch(at, np.concatenate([old.nodes, np.array(rows, np.int32)]), values)
+        self._watches = (fresh, self._watches[1]) if player == 0 else (self._watches[0], fresh)
+
+    def watched(self, player: int, board: int) -> F64:
+        """The running averages [row][hand] of a board, in the order in which its rows were watched."""
+        watch, hands = self._watches[player], int(self.problem.deals.hands[player])
+        whole = watch.values[: len(watch.nodes) * hands].reshape(-1, hands)[:, : len(self.problem.weights[player])]
+        return whole[watch.at[board] : watch.at[board + 1]].astype(np.float64) / self._total_weight()
+
+    def _total_weight(self) -> float:
+        total = 0.0
+        for iteration in range(1, self.iterations + 1):
+            weights = self.algorithm.weights(iteration)
+            total = total * weights.keep_average + weights.add_average
+        return total or 1.0
+
+    def table(self, player: int, board: int, *, regrets: bool = False) -> F64:
+        """The sums that the player's average strategy on a board is proportional to, or the regrets: [edge, hand]."""
+        weights = (self.regrets if regrets else self.averages)[player]
+        edges, begin, size = self._slice(player, board)
+        if begin + size > len(weights):
+            raise SolverError("the averages of later streets were not kept")
+        part = weights[begin : begin + size]
+        if part.dtype == np.uint16:
+            part = (part.astype(np.uint32) << 16).view(np.float32)
+        table = part.reshape(-1, edges, LANES).transpose(1, 0, 2).reshape(edges, -1)
+        return table[:, : len(self.problem.weights[player])].astype(np.float64)
+
+    def restore(
+        self,
+        iterations: int,
+        averages: Sequence[WeightArray] | None = None,
+        regrets: Sequence[WeightArray] | None = None,
+    ) -> None:
+        """Go on from regrets, averages or both, as another solver of the same problem had them."""
+        for mine, given, name in ((self.averages, averages, "averages"), (self.regrets, regrets, "regrets")):
+            for own, new in zip(mine, given or (), strict=given is not None):
+                if new.shape != own.shape or new.dtype != own.dtype:
+                    raise SolverError(f"{name} of {new.shape} {new.dtype}: expected {own.shape} {own.dtype}")
+                own[:] = new
+        self.iterations = iterations
+
+    def set_table(self, player: int, board: int, table: F64, *, regrets: bool = False) -> None:
+        """The inverse of `table`, for averages or regrets."""
+        edges, begin, size = self._slice(player, board)
+        hands = int(self.problem.deals.hands[player])
+        whole = np.zeros((edges, hands), np.float32)
+        whole[:, : table.shape[1]] = table
+        flat = whole.reshape(edges, -1, LANES).transpose(1, 0, 2).ravel()
+        target = (self.regrets if regrets else self.averages)[player]
+        if target.dtype == np.uint16:
+            flat = ((flat.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+        target[begin : begin + size] = flat
+
+    def _slice(self, player: int, board: int) -> tuple[int, int, int]:
+        """A board's edges, where its weights begin, and how many they are."""
+        deals = self.problem.deals
+        edges = int(self.problem.trees.edges[deals.street[board], player])
+        return edges, int(deals.base[player, board]), edges * int(deals.hands[player])
+
+    def _root_values(self, player: int, mode: int) -> F64:
+        result = self._ask(player, mode, self._no_watch())
+        compatible = self.problem.compatible[player]
+        values = result[: len(compatible)].astype(np.float64)
+        return np.divide(values, compatible, out=np.zeros_like(values), where=compatible > 0)
+
+    def _ask(self, player: int, mode: int, watch: Watch) -> F32:
+        if not self.problem.averaged.all():
+            raise SolverError("the averages of later streets were not kept: values of the average cannot be computed")
+        weights = Weights(1.0, 1.0, 1.0, 1.0)
+        mine, theirs = self.averages[player], self.averages[1 - player]
+        return self._pass(player, mine, theirs, mode, weights, watch, self.pace.threads())
+
+    def _no_watch(self) -> Watch:
+        return Watch(
+            np.zeros(len(self.problem.deals.street) + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
+        )

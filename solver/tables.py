@@ -1,0 +1,127 @@
+"""The arrays that the kernels read and write, as named tuples; `solver.subgame` and `solver.small` fill them.
+
+[s] counts streets from the root. H[p] is the number of hands of player p, padded to whole vectors, and `widest` the
+larger of both; a block is sixteen hands. Regrets and averages of a board lie as [block][edge][16 hands], one board
+after another.
+
+The *ledger* of a street holds what goes on below it: a row of hands for each root of the next street, for each all-in
+of the street, and for each all-in of earlier streets, the latest street first. Reaches go down through it, values come
+up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+WeightArray = npt.NDArray[np.float32] | npt.NDArray[np.uint16]
+"""Regrets or averages: float32, or bfloat16 as the bits of its upper half."""
+
+_LINE_BYTES = 64
+
+
+class Trees(NamedTuple):
+    """The forests of all streets, one after another."""
+
+    node_at: I32  # [s + 1] where a street's nodes begin
+    edge: I32  # [node] first edge among the player's
+    first: I32  # [node] first child
+    child: I32  # [child] row: a node within the street, or the number of its nodes + a slot
+    run_at: I32  # [s + 1] where a street's runs begin
+    runs: I32  # [run, 4] nodes alike: first and last + 1 within the street, player (2 is chance), number of children
+    edges: I32  # [s, player]
+    roots: I32  # [s]
+    showdown_lanes: I32  # [s], padded
+    fold_lanes: I32  # [s], padded
+    all_ins: I32  # [s]
+    ledger: I32  # [s] rows
+    showdowns: I32  # [s] showdown lanes that are this street's own leaves; all-ins of earlier streets follow
+    showdown_chips: F32  # [lane of the last street]
+    matrices: F32  # [player, hand, their hand, lane] payoffs in place of showdowns, times the chance of both hands
+    fold_at: I32  # [s + 1] where a street's fold lanes begin
+    fold_chips: F32  # [player, fold lane of all streets]
+
+
+class Deals(NamedTuple):
+    """Hands and boards. Of boards that a change of suits makes alike only one is here, with images for the others."""
+
+    hands: I32  # [player] H
+    real: I32  # [player] hands that are no padding
+    cards: I32  # [player, hand, 2] rows of card totals to add to
+    minus: I32  # [player, hand, 2] rows of card totals to subtract
+    twin: I32  # [player, hand] the opponent's hand that both subtractions remove, or -1
+    street: I32  # [board]
+    base: I64  # [player, board] where its regrets begin
+    alive: F32  # [player, board, hand] 1, or 0 for a hand that the board makes impossible
+    final: I32  # [board] its number among the last street's boards, or -1
+    order: I32  # [player, final board, place] live hands by strength
+    place: I32  # [player, final board, hand] its place in `order`, or the row after the last for others
+    in_order: I32  # [hand] 0, 1, 2, …
+    group: I32  # [player, final board, group + 1] where a strength begins in `order`
+    groups: I32  # [final board]
+    chance: F32  # [s] probability of each board of a street, given both hands and the board before
+    task_at: I32  # [task + 1] where the steps of a task begin: a board of the second street with all that follow
+    steps: I32  # 2 * board to enter it, 2 * board + 1 to leave it
+    image_at: I32  # [board + 1] where its images begin
+    images: I32  # [image] a row of `permutations`, or -1 for the board itself
+    permutations: I32  # [permutation, player, hand] the hand of the solved board that stands for a hand of the image
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread."""
+
+    rows: F32  # [node, then slot][16] reaches on the way down, values on the way up
+    showdown_reach: F32  # [chunk][place, and one more row][lane]
+    showdown_value: F32
+    fold_reach: F32  # [s][chunk][hand][lane]
+    fold_value: F32
+    fold_begin: I64  # [s]
+    reach: F32  # [s][row of the ledger][hand]; the first street's is in `Top`
+    value: F32
+    begin: I64  # [s]
+    delivered: F32  # [row of the ledger][hand] values of one board, for the ledger of the street before
+    card_totals: F32  # [card row][lane]
+
+
+class Top(NamedTuple):
+    """The ledger of the first street, which all threads share."""
+
+    reach: F32  # [row][hand]
+    value: F32
+    delivered: F32  # [task][row][hand]
+    tickets: I64  # [1] the next task
+
+
+class Watch(NamedTuple):
+    """Nodes whose values are kept: `values` = old × kept + new × added."""
+
+    at: I32  # [board + 1] where a board's nodes begin
+    nodes: I32  # [watched]
+    values: F32  # [watched][hand]
+
+
+def padded(count: int, lanes: int = 16) -> int:
+    """The next multiple of the vector length."""
+    return -(-count // lanes) * lanes
+
+
+def aligned_zeros(count: int) -> F32:
+    """Zeros that begin at a cache line: a vector that straddles two lines costs twice."""
+    return _aligned(4 * count).view(np.float32)
+
+
+def aligned_halves(count: int) -> npt.NDArray[np.uint16]:
+    """The same in bfloat16."""
+    return _aligned(2 * count).view(np.uint16)
+
+
+def _aligned(size: int) -> npt.NDArray[np.uint8]:
+    raw = np.zeros(size + _LINE_BYTES, np.uint8)
+    begin = -raw.ctypes.data % _LINE_BYTES
+    return raw[begin : begin + size]
