@@ -5,18 +5,20 @@ where the trees of the street before end (one root for each way in which betting
 showdowns (on the last street), all-ins (before it) and roots of the next forest. Legality is `protocol.state`'s: the
 tree is built by applying actions to states.
 
-Leaves of a forest are numbered as slots, lanes for the terminal sweeps first:
+The forest of the last street is cut into *parts*, a few roots each, which the kernels do one after another. Leaves of a
+part are numbered as slots, lanes for the terminal sweeps first:
 
     [ showdowns, all-ins of earlier streets | folds | roots of the next street | all-ins ]
 
-with the first two groups padded to whole vectors. A child is a row: the number of a decision node of the same forest,
+with the first two groups padded to whole vectors. A child is a row: the number of a decision node of the same part,
 or the number of its decision nodes plus a slot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -24,7 +26,10 @@ from protocol.errors import ParatusError
 from protocol.state import Action, State, apply
 from solver.menu import Menu
 from solver.problem import Layout, number_edges
-from solver.tables import padded
+from solver.tables import I32, padded
+
+PART_SHOWDOWNS: Final = 90
+"""About so many showdowns make a part: what the sweeps read and write then fits the second cache."""
 
 
 class TreeError(ParatusError):
@@ -40,8 +45,8 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Forest(Layout):
-    """The trees of one street; see the head of this file."""
+class Part(Layout):
+    """Some trees of a street; see the head of this file."""
 
     nodes: tuple[Node, ...]
     """Level by level, roots first; within a later level by the number of actions."""
@@ -49,10 +54,82 @@ class Forest(Layout):
     """The roots of the next forest."""
 
 
-def build_forest(roots: Sequence[State], menu: Menu, earlier_all_ins: Iterable[float], *, max_nodes: int) -> Forest:
-    """The forest that begins at `roots`; `earlier_all_ins` are shown down with it, on the last street."""
-    grower = _Grower(menu, max_nodes)
-    return grower.grow(roots, tuple(earlier_all_ins))
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """The trees of one street. Its nodes and edges are those of its parts, one part after another."""
+
+    parts: tuple[Part, ...]
+    nodes: tuple[Node, ...]
+    player: I32
+    """[node] who acts."""
+    edge: I32
+    """[node] the number of its first edge among its player's."""
+    edges: tuple[int, int]
+    """How many edges each player has."""
+    next_states: tuple[State, ...]
+    """The roots of the next forest."""
+    all_in_chips: tuple[float, ...]
+    """What the losers of this street's all-ins pay."""
+
+    def find(self, node: int) -> tuple[int, int]:
+        """The part of a node, and its number there."""
+        for number, part in enumerate(self.parts):
+            if node < len(part.nodes):
+                return number, node
+            node -= len(part.nodes)
+        raise AssertionError("the forest has the node")
+
+    def number(self, part: int, node: int) -> int:
+        """The inverse of `find`."""
+        return sum(len(each.nodes) for each in self.parts[:part]) + node
+
+    def root(self, number: int) -> int:
+        """The node of a root."""
+        for index, part in enumerate(self.parts):
+            if number < part.num_roots:
+                return self.number(index, number)
+            number -= part.num_roots
+        raise AssertionError("the forest has the root")
+
+
+def build_forest(
+    roots: Sequence[State], menu: Menu, earlier_all_ins: Sequence[float], *, last: bool, max_nodes: int
+) -> Forest:
+    """The forest that begins at `roots`; on the last street `earlier_all_ins` are shown down with it."""
+    groups = _groups(roots, menu, max_nodes) if last else [list(roots)]
+    parts = []
+    for number, group in enumerate(groups):
+        extra = tuple(earlier_all_ins) if number == len(groups) - 1 else ()
+        parts.append(_Grower(menu, max_nodes).grow(group, extra))
+    edges = [(0, 0)]
+    for part in parts:
+        edges.append((edges[-1][0] + part.edges[0], edges[-1][1] + part.edges[1]))
+    shifted = [part.edge + np.array(before)[part.player] for part, before in zip(parts, edges, strict=False)]
+    return Forest(
+        parts=tuple(parts),
+        nodes=tuple(node for part in parts for node in part.nodes),
+        player=np.concatenate([part.player for part in parts]),
+        edge=np.concatenate(shifted).astype(np.int32),
+        edges=edges[-1],
+        next_states=tuple(state for part in parts for state in part.next_states),
+        all_in_chips=tuple(chips for part in parts for chips in part.all_in_chips),
+    )
+
+
+def _groups(roots: Sequence[State], menu: Menu, max_nodes: int) -> list[list[State]]:
+    """Neighbouring roots with about as many showdowns together as fit a part, evenly."""
+    shown, left = [], max_nodes
+    for root in roots:
+        part = _Grower(menu, left).grow([root], ())
+        left -= len(part.nodes)
+        shown.append(part.showdowns)
+    parts = max(1, round(sum(shown) / PART_SHOWDOWNS))
+    groups: list[list[State]] = [[] for _ in range(parts)]
+    before = 0
+    for root, count in zip(roots, shown, strict=True):
+        groups[min(parts - 1, int((before + count / 2) * parts / max(sum(shown), 1)))].append(root)
+        before += count
+    return [group for group in groups if group]
 
 
 class _Grower:
@@ -67,7 +144,7 @@ class _Grower:
         self._next: list[State] = []
         self._all_ins: list[float] = []
 
-    def grow(self, roots: Sequence[State], earlier_all_ins: tuple[float, ...]) -> Forest:
+    def grow(self, roots: Sequence[State], earlier_all_ins: tuple[float, ...]) -> Part:
         level = [self._node(state) for state in roots]
         while level:
             self._nodes += level
@@ -113,7 +190,7 @@ class _Grower:
             return "next", len(self._next) - 1
         return None
 
-    def _number(self, num_roots: int, earlier_all_ins: tuple[float, ...]) -> Forest:
+    def _number(self, num_roots: int, earlier_all_ins: tuple[float, ...]) -> Part:
         shown = [*self._showdowns, *earlier_all_ins]
         showdown_lanes, fold_lanes = padded(len(shown)), padded(len(self._folds))
         begin = {
@@ -136,7 +213,7 @@ class _Grower:
         ]
         players = [int(node.state.actor or 0) for node in nodes]
         edge, edges = number_edges(players, counts)
-        return Forest(
+        return Part(
             nodes=tuple(nodes),
             num_roots=num_roots,
             player=np.array(players, np.int32),
@@ -147,6 +224,7 @@ class _Grower:
             showdown_lanes=showdown_lanes,
             fold_lanes=fold_lanes,
             showdowns=len(self._showdowns),
+            opened=len(earlier_all_ins),
             showdown_chips=showdown_chips,
             fold_chips=fold_chips,
             next_states=tuple(self._next),

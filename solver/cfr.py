@@ -65,19 +65,22 @@ class Solver(Engine):
 
     def values(self, player: int, place: Place = ROOT) -> F64:
         """[hand] what a player wins from a place on."""
-        values: F64 = self._row_values(player, place, [place.node])[0]
+        part, node = self.subgame.forests[place.street].find(place.node)
+        values: F64 = self._row_values(player, place, part, [node])[0]
         return values
 
     def action_values(self, place: Place) -> F64:
         """[action, hand] what each action wins for whoever acts."""
         forest = self.subgame.forests[place.street]
-        rows = forest.child[forest.first[place.node] : forest.first[place.node + 1]]
-        return self._row_values(self._actor(place), place, rows.tolist())
+        number, node = forest.find(place.node)
+        part = forest.parts[number]
+        rows = part.child[part.first[node] : part.first[node + 1]]
+        return self._row_values(self._actor(place), place, number, rows.tolist())
 
-    def _row_values(self, player: int, place: Place, rows: Sequence[int]) -> F64:
+    def _row_values(self, player: int, place: Place, part: int, rows: Sequence[int]) -> F64:
         """[row, hand] counterfactual values over the opponent's reach at the place, which is the same for all rows."""
         subgame = self.subgame
-        values = self.row_values(player, subgame.number(place), rows)[:, subgame.permutation(place, player)]
+        values = self.row_values(player, subgame.number(place), part, rows)[:, subgame.permutation(place, player)]
         against = subgame.opposing(player, self.reach(1 - player, place))
         return np.divide(values, against, out=np.zeros_like(values), where=against > 0)
 

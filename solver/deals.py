@@ -61,7 +61,6 @@ def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
         final=np.where(streets == len(table.boards) - 1, np.arange(len(boards)) - last, -1).astype(np.int32),
         order=order,
         place=_places(order, group, groups, widest),
-        in_order=np.arange(widest, dtype=np.int32),
         group=group,
         groups=groups,
         chance=_chances(table),
@@ -92,14 +91,14 @@ def opposing_weights(mine: Sequence[Hand], theirs: Sequence[Hand], weights: F64)
 def _cards(table: Table, widest: int) -> tuple[I32, I32, I32]:
     cards = np.full((2, widest, 2), _ANY, np.int32)
     minus = np.full((2, widest, 2), _NONE, np.int32)
-    twin = np.full((2, widest), -1, np.int32)
+    twin = np.full((2, widest), widest, np.int32)
     numbers = [{hand: number for number, hand in enumerate(hands)} for hands in table.hands]
     for player in range(2):
         for number, hand in enumerate(table.hands[player]):
             cards[player, number, : len(hand)] = hand
             minus[player, number, : len(hand)] = hand
             if len(hand) == 2:
-                twin[player, number] = numbers[1 - player].get(hand, -1)
+                twin[player, number] = numbers[1 - player].get(hand, widest)
     return cards, minus, twin
 
 
@@ -181,7 +180,7 @@ def _tasks(table: Table) -> tuple[I32, I32]:
         while waiting:
             step = waiting.pop()
             steps.append(step)
-            if not step & 1:
+            if not step & 1 and step < 2 * first[-2]:
                 waiting.append(step + 1)
                 waiting += [2 * child for child in reversed(following.get(step >> 1, []))]
         task_at.append(len(steps))

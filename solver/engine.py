@@ -23,7 +23,7 @@ from protocol.errors import ParatusError
 from solver.algorithms import DCFR, Algorithm, Weights
 from solver.kernels import BEST, FOLLOW, UPDATE, close_root, open_root, run_iterations, run_tasks
 from solver.problem import Problem
-from solver.tables import F32, F64, Scratch, Watch, WeightArray, aligned_halves, aligned_zeros
+from solver.tables import F32, F64, I32, Watch, WeightArray, Work, aligned_halves, aligned_zeros
 from solver.threads import Pace, available_cores
 from solver.vectors import LANES
 
@@ -197,34 +197,33 @@ class Engine:
         threads: int,
     ) -> F32:
         """One pass; returns the player's counterfactual values at the root."""
-        problem, other = self.problem, 1 - player
-        kept, added, positive, negative = weights
-        trees, deals, top, average = problem.trees, problem.deals, self._top, self.averages[other]
-        averaging = problem.averaged if mode == UPDATE else np.zeros_like(problem.averaged)
-        seed, result = self._seed(self.iterations, player), self._results[player]
-        watch_kept, watch_added = (kept, added) if mode == UPDATE else (0.0, 1.0)
-
-        def tasks(scratch: Scratch) -> None:
-            run_tasks(
-                trees, deals, scratch, top, player, problem.ranges[other], mine, theirs, average, averaging, mode,
-                kept, added, positive, negative, seed, watch, watch_kept, watch_added,
-            )  # fmt: skip
-
-        open_root(
-            trees, deals, self._scratch[0], top, player, problem.ranges[other], theirs, average, averaging,
-            kept, added, seed,
-        )  # fmt: skip
-        helping = [self._pool.submit(tasks, scratch) for scratch in self._scratch[1:threads]] if self._pool else []
+        problem, other, updating = self.problem, 1 - player, mode == UPDATE
+        numbers = np.array(weights)
+        work = Work(
+            player,
+            mode,
+            problem.ranges[other],
+            mine,
+            theirs,
+            self.averages[other] if updating else theirs,
+            problem.averaged if updating else np.zeros_like(problem.averaged),
+            numbers,
+            self._seed(self.iterations, player),
+            watch,
+            numbers[:2].copy() if updating else np.array([0.0, 1.0]),
+        )
+        trees, deals, top, scratch = problem.trees, problem.deals, self._top, self._scratch
+        open_root(trees, deals, scratch[0], top, work)
+        helping = [
+            self._pool.submit(run_tasks, trees, deals, each, top, work) for each in scratch[1:threads] if self._pool
+        ]
         try:
-            tasks(self._scratch[0])
+            run_tasks(trees, deals, scratch[0], top, work)
         finally:
             for each in helping:
                 each.result()
-        close_root(
-            trees, deals, self._scratch[0], top, player, mine, mode, positive, negative, seed,
-            watch, watch_kept, watch_added, result,
-        )  # fmt: skip
-        return result
+        close_root(trees, deals, scratch[0], top, work, self._results[player])
+        return self._results[player]
 
     # Asking
 
@@ -250,8 +249,8 @@ class Engine:
         problem = self.problem
         return float(self.root_values(player) @ problem.chance(problem.weights[player], player))
 
-    def row_values(self, player: int, board: int, rows: Sequence[int], *, best: bool = False) -> F64:
-        """Counterfactual values [row][hand] of rows of a board's forest (nodes, or nodes + slots).
+    def row_values(self, player: int, board: int, part: int, rows: Sequence[int], *, best: bool = False) -> F64:
+        """Counterfactual values [row][hand] of rows of a part of a board's street (nodes, or nodes + slots).
 
         Both averages are played, or with `best` the player responds best. The chance of the board is left out, the
         opponent's reach is in.
@@ -260,30 +259,39 @@ class Engine:
         at = np.zeros(len(problem.deals.street) + 1, np.int32)
         at[board + 1 :] = len(rows)
         hands = int(problem.deals.hands[player])
-        watch = Watch(at, np.array(rows, np.int32), aligned_zeros(len(rows) * hands))
+        watch = Watch(at, self._parts(board, part, rows), np.array(rows, np.int32), aligned_zeros(len(rows) * hands))
         self._ask(player, BEST if best else FOLLOW, watch)
         return watch.values.reshape(len(rows), hands)[:, : len(problem.weights[player])].astype(np.float64)
 
-    def watch(self, player: int, board: int, rows: Sequence[int]) -> None:
-        """Keep running averages of the player's counterfactual values of rows of a board, weighted as averages are.
+    def _parts(self, board: int, part: int, rows: Sequence[int]) -> I32:
+        street = self.problem.deals.street[board]
+        return np.full(len(rows), self.problem.trees.part_at[street] + part, np.int32)
+
+    def watch(self, player: int, board: int, part: int, rows: Sequence[int]) -> None:
+        """Keep running averages of the player's counterfactual values of rows of a part, weighted as averages are.
 
         Boards must be given in ascending order; what was watched before goes on.
         """
         old = self._watches[player]
         hands = int(self.problem.deals.hands[player])
-        if int(old.at[board + 1]) != len(old.nodes):
+        if int(old.at[board + 1]) != len(old.rows):
             raise SolverError(f"board {board}: expected boards to be watched in ascending order")
         at = old.at.copy()
         at[board + 1 :] += len(rows)
-        values = aligned_zeros((len(old.nodes) + len(rows)) * hands)
-        values[: len(old.nodes) * hands] = old.values[: len(old.nodes) * hands]
-        fresh = Watch(at, np.concatenate([old.nodes, np.array(rows, np.int32)]), values)
+        values = aligned_zeros((len(old.rows) + len(rows)) * hands)
+        values[: len(old.rows) * hands] = old.values[: len(old.rows) * hands]
+        fresh = Watch(
+            at,
+            np.concatenate([old.parts, self._parts(board, part, rows)]),
+            np.concatenate([old.rows, np.array(rows, np.int32)]),
+            values,
+        )
         self._watches = (fresh, self._watches[1]) if player == 0 else (self._watches[0], fresh)
 
     def watched(self, player: int, board: int) -> F64:
         """The running averages [row][hand] of a board, in the order in which its rows were watched."""
         watch, hands = self._watches[player], int(self.problem.deals.hands[player])
-        whole = watch.values[: len(watch.nodes) * hands].reshape(-1, hands)[:, : len(self.problem.weights[player])]
+        whole = watch.values[: len(watch.rows) * hands].reshape(-1, hands)[:, : len(self.problem.weights[player])]
         return whole[watch.at[board] : watch.at[board + 1]].astype(np.float64) / self._total_weight()
 
     def _total_weight(self) -> float:
@@ -296,46 +304,35 @@ class Engine:
     def table(self, player: int, board: int, *, regrets: bool = False) -> F64:
         """The sums that the player's average strategy on a board is proportional to, or the regrets: [edge, hand]."""
         weights = (self.regrets if regrets else self.averages)[player]
-        edges, begin, size = self._slice(player, board)
-        if begin + size > len(weights):
-            raise SolverError("the averages of later streets were not kept")
-        part = weights[begin : begin + size]
-        if part.dtype == np.uint16:
-            part = (part.astype(np.uint32) << 16).view(np.float32)
-        table = part.reshape(-1, edges, LANES).transpose(1, 0, 2).reshape(edges, -1)
-        return table[:, : len(self.problem.weights[player])].astype(np.float64)
-
-    def restore(
-        self,
-        iterations: int,
-        averages: Sequence[WeightArray] | None = None,
-        regrets: Sequence[WeightArray] | None = None,
-    ) -> None:
-        """Go on from regrets, averages or both, as another solver of the same problem had them."""
-        for mine, given, name in ((self.averages, averages, "averages"), (self.regrets, regrets, "regrets")):
-            for own, new in zip(mine, given or (), strict=given is not None):
-                if new.shape != own.shape or new.dtype != own.dtype:
-                    raise SolverError(f"{name} of {new.shape} {new.dtype}: expected {own.shape} {own.dtype}")
-                own[:] = new
-        self.iterations = iterations
+        parts = []
+        for span, edges in self._spans(player, board):
+            if span.stop > len(weights):
+                raise SolverError("the averages of later streets were not kept")
+            numbers = weights[span]
+            if numbers.dtype == np.uint16:
+                numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+            parts.append(numbers.reshape(-1, edges, LANES).transpose(1, 0, 2).reshape(edges, -1))
+        return np.concatenate(parts)[:, : len(self.problem.weights[player])].astype(np.float64)
 
     def set_table(self, player: int, board: int, table: F64, *, regrets: bool = False) -> None:
         """The inverse of `table`, for averages or regrets."""
-        edges, begin, size = self._slice(player, board)
         hands = int(self.problem.deals.hands[player])
-        whole = np.zeros((edges, hands), np.float32)
-        whole[:, : table.shape[1]] = table
-        flat = whole.reshape(edges, -1, LANES).transpose(1, 0, 2).ravel()
-        target = (self.regrets if regrets else self.averages)[player]
-        if target.dtype == np.uint16:
-            flat = ((flat.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
-        target[begin : begin + size] = flat
+        target, at = (self.regrets if regrets else self.averages)[player], 0
+        for span, edges in self._spans(player, board):
+            whole = np.zeros((edges, hands), np.float32)
+            whole[:, : table.shape[1]] = table[at : at + edges]
+            flat = whole.reshape(edges, -1, LANES).transpose(1, 0, 2).ravel()
+            if target.dtype == np.uint16:
+                flat = ((flat.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+            target[span] = flat
+            at += edges
 
-    def _slice(self, player: int, board: int) -> tuple[int, int, int]:
-        """A board's edges, where its weights begin, and how many they are."""
-        deals = self.problem.deals
-        edges = int(self.problem.trees.edges[deals.street[board], player])
-        return edges, int(deals.base[player, board]), edges * int(deals.hands[player])
+    def _spans(self, player: int, board: int) -> list[tuple[slice, int]]:
+        """Where the weights of each part of a board lie, and the part's edges."""
+        problem, hands = self.problem, int(self.problem.deals.hands[player])
+        begin = int(problem.deals.base[player, board])
+        parts = problem.part_edges(player, int(problem.deals.street[board]))
+        return [(slice(begin + at * hands, begin + (at + edges) * hands), edges) for at, edges in parts if edges]
 
     def _root_values(self, player: int, mode: int) -> F64:
         result = self._ask(player, mode, self._no_watch())
@@ -351,6 +348,5 @@ class Engine:
         return self._pass(player, mine, theirs, mode, weights, watch, self.pace.threads())
 
     def _no_watch(self) -> Watch:
-        return Watch(
-            np.zeros(len(self.problem.deals.street) + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
-        )
+        at, none = np.zeros(len(self.problem.deals.street) + 1, np.int32), np.zeros(0, np.int32)
+        return Watch(at, none, none, np.zeros(0, np.float32))

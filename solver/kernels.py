@@ -1,9 +1,9 @@
-"""The passes of range-vector CFR over one street's forest and one board, sixteen hands at a time.
+"""The passes of range-vector CFR over one part of a street's betting on one board, sixteen hands at a time.
 
-To update a player, the *opponent's* reaches go down (`_enter`): at each of its nodes its strategy, recomputed from its
+To update a player, the *opponent's* reaches go down (`_go_down`): at each of its nodes its strategy, recomputed from its
 regrets, splits the reach, and the average is updated on the way, since that is the player whose own reach is at hand.
-The reaches at the leaves are turned from [slot][hand] to [hand][lane] and swept (`solver.sweeps`). The values are
-turned back and go up (`_leave`): at the player's own nodes its regrets are updated in the same pass that mixes them.
+The reaches at the leaves are turned from [slot][hand] to [hand][lane] (`solver.tiles`) and swept (`solver.sweeps`). The values are
+turned back and go up (`_come_up`): at the player's own nodes its regrets are updated in the same pass that mixes them.
 
 Nodes come in runs of equal player and number of children, whose loops are compiled for that number. Regrets of later
 streets leave out the probability of their board: it scales all of a board's regrets alike.
@@ -22,13 +22,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from solver.sweeps import chunk, chunks, folds, payoffs, showdowns
+from solver.sweeps import NUM_CARD_ROWS, chunk, chunks, payoffs, showdowns
+from solver.tables import Work
+from solver.tiles import gather_folds, gather_won, scatter, scatter_and_count
 from solver.vectors import (
     LANES,
     add,
     address,
+    beyond,
     div,
-    gather_columns,
     if_positive,
     item,
     larger,
@@ -37,7 +39,6 @@ from solver.vectors import (
     noise,
     prefetch,
     read,
-    scatter_columns,
     splat,
     store,
     sub,
@@ -47,6 +48,9 @@ from solver.vectors import (
 
 UPDATE, BEST, FOLLOW = 0, 1, 2
 """What the player does in a pass: update its regrets, respond best, or follow the weights given."""
+
+_LEAST = np.float32(1e-30)
+"""Sums of positive weights up to this count as nothing: the strategy is uniform. (Estimates of 1 / x overflow there.)"""
 
 _UNROLLED = 5
 """Up to so many children the loops of a run are compiled for the number."""
@@ -61,6 +65,7 @@ def _forward_of(fixed):
     ):  # fmt: skip
         count = fixed if fixed else number
         zero, one, uniform = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(1.0 / count))
+        least = splat(_LEAST)
         for node in range(begin, end):
             arriving = load(rows, node * LANES)
             edge, first = item(edges, node) * LANES, item(firsts, node)
@@ -68,8 +73,9 @@ def _forward_of(fixed):
             for a in range(count):
                 prefetch(weights, edge + ahead + a * LANES)
                 total = add(total, larger(read(weights, edge + a * LANES), zero))
-            share = if_positive(total, mul(div(one, total), arriving), zero)
-            equal = if_positive(total, zero, mul(arriving, uniform))
+            enough = sub(total, least)
+            share = if_positive(enough, mul(div(one, total), arriving), zero)
+            equal = if_positive(enough, zero, mul(arriving, uniform))
             for a in range(count):
                 here = edge + a * LANES
                 leaving = add(mul(larger(read(weights, here), zero), share), equal)
@@ -90,7 +96,7 @@ def _backward_of(fixed):
         edges, firsts, children, begin, end, number, weights, ahead, update, positive, negative, state, rows
     ):  # fmt: skip
         count = fixed if fixed else number
-        zero, uniform = splat(np.float32(0.0)), splat(np.float32(1.0 / count))
+        zero, uniform, least = splat(np.float32(0.0)), splat(np.float32(1.0 / count)), splat(_LEAST)
         for node in range(begin, end):
             edge, first = item(edges, node) * LANES, item(firsts, node)
             total, weighted, plain = zero, zero, zero
@@ -101,7 +107,7 @@ def _backward_of(fixed):
                 total = add(total, regret)
                 weighted = add(weighted, mul(regret, value))
                 plain = add(plain, value)
-            mixed = if_positive(total, div(weighted, total), mul(plain, uniform))
+            mixed = if_positive(sub(total, least), div(weighted, total), mul(plain, uniform))
             store(rows, node * LANES, mixed)
             if update:
                 for a in range(count):
@@ -154,17 +160,17 @@ def _best(firsts, children, begin, end, count, rows):
 
 
 @njit(cache=True, nogil=True)
-def _street(trees, s):
-    """Where the nodes and the runs of a street are."""
-    node, run = trees.node_at[s], trees.run_at[s]
+def _nodes(trees, part):
+    """Where the nodes and the runs of a part are."""
+    node, run = trees.node_at[part], trees.run_at[part]
     where = (address(trees.edge, node), address(trees.first, node), address(trees.child, 0))
-    return where, address(trees.runs, 4 * run), trees.run_at[s + 1] - run
+    return where, address(trees.runs, 4 * run), trees.run_at[part + 1] - run
 
 
 @njit(cache=True, nogil=True)
-def _forward(street, player, ahead, weights, average, averaging, kept, added, state, rows):
+def _forward(nodes, player, ahead, weights, average, averaging, kept, added, state, rows):
     """Reaches of one block, from the roots' rows to all leaves' rows."""
-    (edges, firsts, children), runs, num_runs = street
+    (edges, firsts, children), runs, num_runs = nodes
     for run in range(num_runs):
         begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
         if item(runs, 4 * run + 2) != player:
@@ -187,9 +193,9 @@ def _forward(street, player, ahead, weights, average, averaging, kept, added, st
 
 
 @njit(cache=True, nogil=True)
-def _backward(street, player, ahead, weights, mode, positive, negative, state, rows):
+def _backward(nodes, player, ahead, weights, mode, positive, negative, state, rows):
     """Values of one block, from the leaves' rows to the roots' rows; updates the regrets in `weights`."""
-    (edges, firsts, children), runs, num_runs = street
+    (edges, firsts, children), runs, num_runs = nodes
     for back in range(num_runs):
         run = num_runs - 1 - back
         begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
@@ -217,146 +223,166 @@ def _backward(street, player, ahead, weights, mode, positive, negative, state, r
 
 
 @njit(cache=True, nogil=True)
-def _turn_down(rows, slot, lanes, target, places, h, height):
-    """The rows of `lanes` slots to column `h` and the next fifteen of a chunked array of `height` rows."""
+def _turn_showdowns(rows, slot, lanes, target, places, h, height):
+    """Reaches of a block at `lanes` slots, turned to a chunked array of `height` rows."""
     for number in range(chunks(lanes // LANES)):
         begin, vectors = chunk(lanes // LANES, number)
         for k in range(vectors):
             lane = begin * LANES * height + k * LANES
-            scatter_columns(rows, (slot + (begin + k) * LANES) * LANES, target, places, h, vectors * LANES, lane)
+            scatter(rows, (slot + (begin + k) * LANES) * LANES, target, places, h, vectors * LANES, lane)
 
 
 @njit(cache=True, nogil=True)
-def _turn_up(source, places, h, height, lanes, rows, slot):
-    """The inverse."""
+def _turn_back(source, places, h, height, lanes, minus, totals, chips, rows, slot):
+    """The values that sweeps left in such an array, as those of a block."""
     for number in range(chunks(lanes // LANES)):
         begin, vectors = chunk(lanes // LANES, number)
+        width = vectors * LANES
+        values, all_hands = beyond(source, begin * LANES * height), beyond(totals, begin * LANES * NUM_CARD_ROWS)
+        paid = beyond(chips, begin * LANES)
         for k in range(vectors):
-            lane = begin * LANES * height + k * LANES
-            gather_columns(source, places, h, vectors * LANES, lane, rows, (slot + (begin + k) * LANES) * LANES)
+            to = (slot + (begin + k) * LANES) * LANES
+            gather_won(values, places, h, width, k * LANES, minus, all_hands, paid, rows, to)
 
 
 @njit(cache=True, nogil=True)
-def _enter(trees, deals, scratch, top, me, board, ranges, weights, average, averaging, kept, added, seed):
-    """The opponent's reaches of a board, down to its leaves, and the values of those that end there."""
-    other, s = 1 - me, deals.street[board]
-    hands, rows, final = deals.hands[other], address(scratch.rows, 0), deals.final[board]
-    height = deals.in_order.size
-    slots = trees.node_at[s + 1] - trees.node_at[s]
-    shown, folded, roots = trees.showdown_lanes[s], trees.fold_lanes[s], trees.roots[s]
+def _go_down(trees, deals, scratch, top, work, board, part):
+    """The opponent's reaches of a part, down to its leaves, and the values of those at which the hand ends."""
+    other, s = 1 - work.me, deals.street[board]
+    hands, final, height = deals.hands[other], deals.final[board], deals.twin.shape[1]
+    slots = trees.node_at[part + 1] - trees.node_at[part]
+    shown, folded, roots = trees.showdown_lanes[part], trees.fold_lanes[part], trees.roots[part]
     above, above_at = (top.reach, 0) if s == 1 else (scratch.reach, scratch.begin[max(s - 1, 0)])
     below, below_at = (top.reach, 0) if s == 0 else (scratch.reach, scratch.begin[s])
-    passed = trees.ledger[s - 1] - roots if s else 0
+    all_roots = trees.root_at[trees.part_at[s + 1] - 1] + trees.roots[trees.part_at[s + 1] - 1]
+    passed = trees.ledger[s - 1] - all_roots if s else 0
     going = trees.ledger[s] - passed
-    alive, in_order = address(deals.alive[other, board], 0), address(deals.in_order, 0)
-    place = address(deals.place[other, max(final, 0)], 0)
+    rows, nodes, edges = address(scratch.rows, 0), _nodes(trees, part), trees.edges[part, other]
+    alive = address(deals.alive, (other * len(deals.street) + board) * height)
+    place = address(deals.place, (other * len(deals.groups) + max(final, 0)) * height)
     shown_reach, folded_reach = address(scratch.showdown_reach, 0), address(scratch.fold_reach, scratch.fold_begin[s])
-    street, ahead = _street(trees, s), trees.edges[s, other] * LANES
-    kept, added = splat(np.float32(kept)), splat(np.float32(added))
-    state = noise(seed + board)
+    cards, totals = address(deals.cards, other * height * 2), scratch.totals_begin[s]
+    scratch.fold_totals[totals : totals + NUM_CARD_ROWS * folded] = 0.0
+    no_twin = scratch.fold_begin[s] + height * folded
+    scratch.fold_reach[no_twin : no_twin + folded] = 0.0
+    fold_totals = address(scratch.fold_totals, totals)
+    averaging = work.averaging[s]
+    kept, added = splat(np.float32(work.weights[0])), splat(np.float32(work.weights[1]))
+    state = noise(work.seed + 64 * board + part)
     for block in range(hands // LANES):
         h = block * LANES
         mask = load(alive, h)
         for root in range(roots):
-            arriving = load(above, above_at + root * hands + h) if s else load(ranges, h)
+            at = above_at + (trees.root_at[part] + root) * hands + h
+            arriving = load(above, at) if s else load(work.ranges, h)
             store(rows, root * LANES, mul(arriving, mask))
-        at = deals.base[other, board] + block * ahead
+        at = deals.base[other, board] + trees.edge_at[part, other] * hands + block * edges * LANES
         state = _forward(
-            street, other, ahead, address(weights, at), address(average, at if averaging else 0), averaging,
-            kept, added, state, rows,
+            nodes, other, edges * LANES, address(work.theirs, at), address(work.average, at if averaging else 0),
+            averaging, kept, added, state, rows,
         )  # fmt: skip
         if final >= 0:
-            for k in range(passed):
-                reach = mul(load(above, above_at + (roots + k) * hands + h), mask)
-                store(rows, (slots + trees.showdowns[s] + k) * LANES, reach)
-            _turn_down(rows, slots, shown, shown_reach, place, h, height + 1)
+            for k in range(trees.opened[part]):
+                reach = mul(load(above, above_at + (all_roots + k) * hands + h), mask)
+                store(rows, (slots + trees.showdowns[part] + k) * LANES, reach)
+            _turn_showdowns(rows, slots, shown, shown_reach, place, h, height + 1)
         else:
             for k in range(going):
                 store(below, below_at + k * hands + h, load(rows, (slots + folded + k) * LANES))
             for k in range(passed):
-                reach = mul(load(above, above_at + (roots + k) * hands + h), mask)
+                reach = mul(load(above, above_at + (all_roots + k) * hands + h), mask)
                 store(below, below_at + (going + k) * hands + h, reach)
-        _turn_down(rows, slots + shown, folded, folded_reach, in_order, h, height)
-    _sweep(trees, deals, scratch, me, board)
-    if final < 0:
+        for lane in range(0, folded, LANES):
+            at = (slots + shown + lane) * LANES
+            scatter_and_count(rows, at, folded_reach, h, folded, lane, cards, fold_totals)
+    if final >= 0:
+        _show_down(trees, deals, scratch, work.me, final, part)
+    else:
         value = top.value if s == 0 else scratch.value
-        value[below_at : below_at + trees.ledger[s] * deals.hands[me]] = 0.0
+        value[below_at : below_at + trees.ledger[s] * deals.hands[work.me]] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _sweep(trees, deals, scratch, me, board):
-    """The values of all leaves of a board at which the hand ends."""
-    other, s, final = 1 - me, deals.street[board], deals.final[board]
-    height, totals = deals.in_order.size, address(scratch.card_totals, 0)
+def _show_down(trees, deals, scratch, me, final, part):
+    """What `_turn_back` makes values of a part's showdowns from."""
+    other, height, lanes = 1 - me, deals.twin.shape[1], trees.showdown_lanes[part]
     minus, cards = address(deals.minus, me * height * 2), address(deals.cards, other * height * 2)
-    if final >= 0:
-        order, group = address(deals.order[me, final], 0), address(deals.group[me, final], 0)
-        their_order, their_group = address(deals.order[other, final], 0), address(deals.group[other, final], 0)
-        lanes = trees.showdown_lanes[s]
-        for number in range(chunks(lanes // LANES)):
-            begin, vectors = chunk(lanes // LANES, number)
-            base = begin * LANES * (height + 1)
-            reach, value = address(scratch.showdown_reach, base), address(scratch.showdown_value, base)
-            if trees.matrices.size:
-                matrices = address(trees.matrices, me * height * height * lanes + begin * LANES)
-                payoffs(matrices, lanes, deals.real[me], height, deals.real[other], vectors, reach, value)
-            else:
-                showdowns(
-                    vectors, order, group, minus, their_order, their_group, cards, deals.groups[final],
-                    address(trees.showdown_chips, begin * LANES), reach, value, totals,
-                )  # fmt: skip
-    twin, lanes = address(deals.twin[me], 0), trees.fold_lanes[s]
+    order, group = address(deals.order[me, final], 0), address(deals.group[me, final], 0)
+    their_order, their_group = address(deals.order[other, final], 0), address(deals.group[other, final], 0)
     for number in range(chunks(lanes // LANES)):
         begin, vectors = chunk(lanes // LANES, number)
-        base = scratch.fold_begin[s] + begin * LANES * height
-        chips = address(trees.fold_chips[me], trees.fold_at[s] + begin * LANES)
-        reach, value = address(scratch.fold_reach, base), address(scratch.fold_value, base)
-        folds(vectors, minus, twin, deals.real[me], cards, deals.real[other], chips, reach, value, totals)
+        base = begin * LANES * (height + 1)
+        reach, value = address(scratch.showdown_reach, base), address(scratch.showdown_value, base)
+        if trees.matrices.size:
+            matrices = address(trees.matrices, me * height * height * lanes + begin * LANES)
+            payoffs(matrices, lanes, deals.real[me], height, deals.real[other], vectors, reach, value)
+        else:
+            totals = address(scratch.showdown_totals, begin * LANES * NUM_CARD_ROWS)
+            showdowns(
+                vectors, order, group, minus, their_order, their_group, cards, deals.groups[final], reach, value, totals
+            )
 
 
 @njit(cache=True, nogil=True)
-def _leave(
-    trees, deals, scratch, top, me, board, weights, mode, positive, negative, seed, delivered, delivered_at,
-    watch, watch_kept, watch_added,
-):  # fmt: skip
-    """The player's values of a board, up to its roots; they are `delivered`, with those of earlier all-ins."""
-    s, final = deals.street[board], deals.final[board]
-    hands, rows, height = deals.hands[me], address(scratch.rows, 0), deals.in_order.size
-    slots = trees.node_at[s + 1] - trees.node_at[s]
-    shown, folded, roots = trees.showdown_lanes[s], trees.fold_lanes[s], trees.roots[s]
+def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered_at):
+    """The player's values of a part, up to its roots; they are `delivered`, with those of earlier all-ins."""
+    me, s, final = work.me, deals.street[board], deals.final[board]
+    hands, height = deals.hands[me], deals.twin.shape[1]
+    slots = trees.node_at[part + 1] - trees.node_at[part]
+    shown, folded, roots = trees.showdown_lanes[part], trees.fold_lanes[part], trees.roots[part]
     below, below_at = (top.value, 0) if s == 0 else (scratch.value, scratch.begin[s])
-    passed = trees.ledger[s - 1] - roots if s else 0
+    all_roots = trees.root_at[trees.part_at[s + 1] - 1] + trees.roots[trees.part_at[s + 1] - 1]
+    passed = trees.ledger[s - 1] - all_roots if s else 0
     going = trees.ledger[s] - passed
-    alive, in_order = address(deals.alive[me, board], 0), address(deals.in_order, 0)
-    place = address(deals.place[me, max(final, 0)], 0)
-    shown_value, folded_value = address(scratch.showdown_value, 0), address(scratch.fold_value, scratch.fold_begin[s])
-    street, ahead = _street(trees, s), trees.edges[s, me] * LANES
-    positive, negative = splat(np.float32(positive)), splat(np.float32(negative))
-    kept, added = splat(np.float32(watch_kept)), splat(np.float32(watch_added))
-    state = noise(seed + board)
+    rows, nodes, edges = address(scratch.rows, 0), _nodes(trees, part), trees.edges[part, me]
+    alive = address(deals.alive, (me * len(deals.street) + board) * height)
+    place = address(deals.place, (me * len(deals.groups) + max(final, 0)) * height)
+    shown_value, folded_reach = address(scratch.showdown_value, 0), address(scratch.fold_reach, scratch.fold_begin[s])
+    shown_totals = address(scratch.showdown_totals, 0)
+    fold_totals = address(scratch.fold_totals, scratch.totals_begin[s])
+    shown_chips = address(trees.showdown_chips, trees.showdown_at[part])
+    fold_chips = address(trees.fold_chips[me], trees.fold_at[part])
+    minus, twin = address(deals.minus, me * height * 2), address(deals.twin, me * height)
+    positive, negative = splat(np.float32(work.weights[2])), splat(np.float32(work.weights[3]))
+    kept, added = splat(np.float32(work.watch_weights[0])), splat(np.float32(work.watch_weights[1]))
+    watch = work.watch
+    state = noise(work.seed + 64 * board + part)
     for block in range(hands // LANES):
         h = block * LANES
         mask = load(alive, h)
         if final >= 0:
-            _turn_up(shown_value, place, h, height + 1, shown, rows, slots)
+            _turn_back(shown_value, place, h, height + 1, shown, minus, shown_totals, shown_chips, rows, slots)
+            for k in range(trees.opened[part]):
+                value = load(rows, (slots + trees.showdowns[part] + k) * LANES)
+                store(delivered, delivered_at + (all_roots + k) * hands + h, mul(value, mask))
         else:
             for k in range(going):
                 store(rows, (slots + folded + k) * LANES, load(below, below_at + k * hands + h))
-        _turn_up(folded_value, in_order, h, height, folded, rows, slots + shown)
-        at = deals.base[me, board] + block * ahead
-        state = _backward(street, me, ahead, address(weights, at), mode, positive, negative, state, rows)
-        for root in range(roots):
-            store(delivered, delivered_at + root * hands + h, mul(load(rows, root * LANES), mask))
-        for k in range(passed):
-            if final >= 0:
-                value = load(rows, (slots + trees.showdowns[s] + k) * LANES)
-            else:
+            for k in range(passed):
                 value = load(below, below_at + (going + k) * hands + h)
-            store(delivered, delivered_at + (roots + k) * hands + h, mul(value, mask))
+                store(delivered, delivered_at + (all_roots + k) * hands + h, mul(value, mask))
+        for lane in range(0, folded, LANES):
+            to = (slots + shown + lane) * LANES
+            gather_folds(folded_reach, twin, h, folded, lane, minus, fold_totals, fold_chips, rows, to)
+        at = deals.base[me, board] + trees.edge_at[part, me] * hands + block * edges * LANES
+        state = _backward(nodes, me, edges * LANES, address(work.mine, at), work.mode, positive, negative, state, rows)
+        for root in range(roots):
+            at = delivered_at + (trees.root_at[part] + root) * hands + h
+            store(delivered, at, mul(load(rows, root * LANES), mask))
         for number in range(watch.at[board], watch.at[board + 1]):
-            here = number * hands + h
-            value = mul(load(rows, watch.nodes[number] * LANES), added)
-            store(watch.values, here, add(mul(load(watch.values, here), kept), value))
+            if watch.parts[number] == part:
+                here = number * hands + h
+                value = mul(load(rows, watch.rows[number] * LANES), added)
+                store(watch.values, here, add(mul(load(watch.values, here), kept), value))
+
+
+@njit(cache=True, nogil=True)
+def _visit(trees, deals, scratch, top, work, board, delivered, delivered_at):
+    """All of a board of the last street, part by part."""
+    s = deals.street[board]
+    for part in range(trees.part_at[s], trees.part_at[s + 1]):
+        _go_down(trees, deals, scratch, top, work, board, part)
+        _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered_at)
 
 
 @njit(cache=True, nogil=True)
@@ -379,90 +405,68 @@ def _collect(trees, deals, me, board, delivered, delivered_at, target, target_at
 
 
 @njit(cache=True, nogil=True)
-def open_root(trees, deals, scratch, top, me, ranges, theirs, average, averaging, kept, added, seed):
-    """Begin a pass for player `me`: the opponent's reaches of the first street."""
+def open_root(trees, deals, scratch, top, work):
+    """Begin a pass: the opponent's reaches of the first street."""
     top.tickets[0] = 0
-    _enter(trees, deals, scratch, top, me, 0, ranges, theirs, average, averaging[0], kept, added, seed)
+    if deals.final[0] < 0:
+        _go_down(trees, deals, scratch, top, work, 0, 0)
 
 
 @njit(cache=True, nogil=True)
-def run_tasks(
-    trees, deals, scratch, top, me, ranges, mine, theirs, average, averaging, mode,
-    kept, added, positive, negative, seed, watch, watch_kept, watch_added,
-):  # fmt: skip
+def run_tasks(trees, deals, scratch, top, work):
     """Do tasks until none is left, beside other threads that do the same with scratch of their own."""
-    hands = deals.hands[me]
+    hands = deals.hands[work.me]
     while True:
         task = take_ticket(top.tickets)
         if task >= deals.task_at.size - 1:
             return
         for i in range(deals.task_at[task], deals.task_at[task + 1]):
-            board = deals.steps[i] >> 1
-            s = deals.street[board]
-            if not deals.steps[i] & 1:
-                _enter(trees, deals, scratch, top, me, board, ranges, theirs, average, averaging[s], kept, added, seed)
+            board, leaving = deals.steps[i] >> 1, deals.steps[i] & 1
+            s, final = deals.street[board], deals.final[board] >= 0
+            part = trees.part_at[s]
+            if not (final or leaving):
+                _go_down(trees, deals, scratch, top, work, board, part)
                 continue
             if s == 1:
                 delivered, at = top.delivered, task * trees.ledger[0] * hands
             else:
                 delivered, at = scratch.delivered, 0
-            _leave(
-                trees, deals, scratch, top, me, board, mine, mode, positive, negative, seed, delivered, at,
-                watch, watch_kept, watch_added,
-            )  # fmt: skip
+            if final:
+                _visit(trees, deals, scratch, top, work, board, delivered, at)
+            else:
+                _come_up(trees, deals, scratch, top, work, board, part, delivered, at)
             if s > 1:
-                _collect(trees, deals, me, board, delivered, at, scratch.value, scratch.begin[s - 1])
+                _collect(trees, deals, work.me, board, delivered, at, scratch.value, scratch.begin[s - 1])
 
 
 @njit(cache=True, nogil=True)
-def close_root(
-    trees, deals, scratch, top, me, mine, mode, positive, negative, seed, watch, watch_kept, watch_added, result
-):  # fmt: skip
+def close_root(trees, deals, scratch, top, work, result):
     """End a pass: the player's counterfactual values at the root go to `result` [hand]."""
-    hands = deals.hands[me]
+    if deals.final[0] >= 0:
+        _visit(trees, deals, scratch, top, work, 0, result, 0)
+        return
     for task in range(deals.task_at.size - 1):
         board = deals.steps[deals.task_at[task]] >> 1
-        _collect(trees, deals, me, board, top.delivered, task * trees.ledger[0] * hands, top.value, 0)
-    _leave(
-        trees, deals, scratch, top, me, 0, mine, mode, positive, negative, seed, result, 0,
-        watch, watch_kept, watch_added,
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def run_pass(
-    trees, deals, scratch, top, me, ranges, mine, theirs, average, averaging, mode,
-    kept, added, positive, negative, seed, watch, watch_kept, watch_added, result,
-):  # fmt: skip
-    """One pass for player `me` on this thread alone.
-
-    `mine` and `theirs` are the weights that the players' strategies are proportional to (regrets or averages; negative
-    ones count as zero). With mode UPDATE, `mine` (regrets) is updated, and so is the opponent's `average` on streets
-    where `averaging` [s] says so; otherwise nothing is written but `result` and what is watched.
-    """
-    open_root(trees, deals, scratch, top, me, ranges, theirs, average, averaging, kept, added, seed)
-    run_tasks(
-        trees, deals, scratch, top, me, ranges, mine, theirs, average, averaging, mode,
-        kept, added, positive, negative, seed, watch, watch_kept, watch_added,
-    )  # fmt: skip
-    close_root(
-        trees, deals, scratch, top, me, mine, mode, positive, negative, seed, watch, watch_kept, watch_added, result
-    )
+        at = task * trees.ledger[0] * deals.hands[work.me]
+        _collect(trees, deals, work.me, board, top.delivered, at, top.value, 0)
+    _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
 
 
 @njit(cache=True, nogil=True)
 def run_iterations(
     trees, deals, scratch, top, ranges, regrets, averages, averaging, weights, seeds, watches, results
 ):  # fmt: skip
-    """Iterations with alternating updates, one for each row of `weights` [kept and added of the average, of regrets].
+    """Iterations with alternating updates on this thread alone, one for each row of `weights` (see `tables.Work`).
 
     `ranges`, `regrets`, `averages`, `watches`, `results` are pairs, by player; `seeds` [iteration, player].
     """
     for i in range(len(weights)):
-        kept, added, positive, negative = weights[i, 0], weights[i, 1], weights[i, 2], weights[i, 3]
         for me in range(2):
             other = 1 - me
-            run_pass(
-                trees, deals, scratch, top, me, ranges[other], regrets[me], regrets[other], averages[other],
-                averaging, UPDATE, kept, added, positive, negative, seeds[i, me], watches[me], kept, added, results[me],
+            work = Work(
+                me, UPDATE, ranges[other], regrets[me], regrets[other], averages[other], averaging, weights[i],
+                seeds[i, me], watches[me], weights[i, :2],
             )  # fmt: skip
+            open_root(trees, deals, scratch, top, work)
+            run_tasks(trees, deals, scratch, top, work)
+            close_root(trees, deals, scratch, top, work, results[me])

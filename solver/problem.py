@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from solver.sweeps import MAX_VECTORS, NUM_CARD_ROWS
+from solver.sweeps import NUM_CARD_ROWS
 from solver.tables import F32, F64, I32, Deals, Scratch, Top, Trees, aligned_zeros
 from solver.vectors import LANES
 
@@ -19,7 +20,7 @@ NO_MATRICES = np.zeros((0, 0, 0, 0), np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The betting of one street as arrays, cards left out."""
+    """The betting of one part of a street as arrays, cards left out."""
 
     num_roots: int
     player: I32
@@ -35,7 +36,9 @@ class Layout:
     showdown_lanes: int
     fold_lanes: int
     showdowns: int
-    """How many of the showdown lanes are leaves of this street; all-ins of earlier streets follow."""
+    """How many of the showdown lanes are leaves of this part; all-ins of earlier streets follow."""
+    opened: int
+    """How many of those."""
     showdown_chips: F32
     """[showdown lane] what the loser pays."""
     fold_chips: F32
@@ -61,8 +64,8 @@ def number_edges(players: Sequence[int], counts: Sequence[int]) -> tuple[I32, tu
     return np.array(first, np.int32), (edges[0], edges[1])
 
 
-def stack(layouts: Sequence[Layout], matrices: F32 = NO_MATRICES) -> Trees:
-    """The streets one after another, from the root's on."""
+def stack(streets: Sequence[Sequence[Layout]], matrices: F32 = NO_MATRICES) -> Trees:
+    """The parts of all streets one after another, from the root's on."""
 
     def ints(values: npt.ArrayLike) -> I32:
         return np.array(values, np.int32)
@@ -70,37 +73,49 @@ def stack(layouts: Sequence[Layout], matrices: F32 = NO_MATRICES) -> Trees:
     def bounds(counts: Sequence[int]) -> I32:
         return ints(np.concatenate(([0], np.cumsum(counts))))
 
+    parts = [part for street in streets for part in street]
     first, child_at, ledger, passed = [], 0, [], 0
-    for layout in layouts:
-        first.append(layout.first[:-1] + child_at)
-        child_at += len(layout.child)
-        ledger.append(layout.num_next + len(layout.all_in_chips) + passed)
-        passed += len(layout.all_in_chips)
-    runs = [_runs(layout) for layout in layouts]
+    for part in parts:
+        first.append(part.first[:-1] + child_at)
+        child_at += len(part.child)
+    edge_at, root_at = [], []
+    for street in streets:
+        ledger.append(sum(part.num_next + len(part.all_in_chips) for part in street) + passed)
+        passed += sum(len(part.all_in_chips) for part in street)
+        edges, roots = np.zeros(2, np.int32), 0
+        for part in street:
+            edge_at.append(edges)
+            root_at.append(roots)
+            edges, roots = edges + part.edges, roots + part.num_roots
+    runs = [_runs(part) for part in parts]
     return Trees(
-        node_at=bounds([len(layout.player) for layout in layouts]),
-        edge=np.concatenate([layout.edge for layout in layouts]),
+        part_at=bounds([len(street) for street in streets]),
+        ledger=ints(ledger),
+        node_at=bounds([len(part.player) for part in parts]),
+        edge=np.concatenate([part.edge for part in parts]),
         first=ints(np.concatenate(first)),
-        child=np.concatenate([layout.child for layout in layouts]),
+        child=np.concatenate([part.child for part in parts]),
         run_at=bounds([len(each) for each in runs]),
         runs=np.concatenate(runs),
-        edges=ints([layout.edges for layout in layouts]),
-        roots=ints([layout.num_roots for layout in layouts]),
-        showdown_lanes=ints([layout.showdown_lanes for layout in layouts]),
-        fold_lanes=ints([layout.fold_lanes for layout in layouts]),
-        all_ins=ints([len(layout.all_in_chips) for layout in layouts]),
-        ledger=ints(ledger),
-        showdowns=ints([layout.showdowns for layout in layouts]),
-        showdown_chips=layouts[-1].showdown_chips,
+        edges=ints([part.edges for part in parts]),
+        edge_at=ints(edge_at),
+        roots=ints([part.num_roots for part in parts]),
+        root_at=ints(root_at),
+        opened=ints([part.opened for part in parts]),
+        showdown_lanes=ints([part.showdown_lanes for part in parts]),
+        fold_lanes=ints([part.fold_lanes for part in parts]),
+        showdowns=ints([part.showdowns for part in parts]),
+        showdown_at=bounds([part.showdown_lanes for part in parts]),
+        showdown_chips=np.concatenate([part.showdown_chips for part in parts]),
         matrices=matrices,
-        fold_at=bounds([layout.fold_lanes for layout in layouts]),
-        fold_chips=np.ascontiguousarray(np.concatenate([layout.fold_chips for layout in layouts], axis=1)),
+        fold_at=bounds([part.fold_lanes for part in parts]),
+        fold_chips=np.ascontiguousarray(np.concatenate([part.fold_chips for part in parts], axis=1)),
     )
 
 
-def _runs(layout: Layout) -> I32:
+def _runs(part: Layout) -> I32:
     """Neighbouring nodes of equal player and number of children."""
-    alike = np.stack([layout.player, np.diff(layout.first)], axis=1)
+    alike = np.stack([part.player, np.diff(part.first)], axis=1)
     begins = np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1)) + 1
     ends = np.concatenate((begins, [len(alike)]))
     begins = np.concatenate(([0], begins))
@@ -141,8 +156,13 @@ class Problem:
         boards = int(np.searchsorted(self.deals.street, streets))
         if boards == 0:
             return 0
-        size = int(self.trees.edges[streets - 1, player]) * int(self.deals.hands[player])
+        size = sum(edges for _, edges in self.part_edges(player, streets - 1)) * int(self.deals.hands[player])
         return int(self.deals.base[player, boards - 1]) + size
+
+    def part_edges(self, player: int, street: int) -> list[tuple[int, int]]:
+        """For each part of a street the edges of the player before it and in it."""
+        parts = range(self.trees.part_at[street], self.trees.part_at[street + 1])
+        return [(int(self.trees.edge_at[part, player]), int(self.trees.edges[part, player])) for part in parts]
 
     def chance(self, hands: F64, player: int) -> F64:
         """The probability of each hand of `player`, weighted so, when one of the opponent's is dealt beside it."""
@@ -157,23 +177,26 @@ class Problem:
     def scratch(self) -> Scratch:
         """Working memory for one thread."""
         trees, widest = self.trees, int(max(self.deals.hands))
-        fold_begin = np.concatenate(([0], np.cumsum(trees.fold_lanes * widest))).astype(np.int64)
-        begin = np.concatenate(([0, 0], np.cumsum(trees.ledger[1:] * widest))).astype(np.int64)
-        shown = (widest + 1) * int(trees.showdown_lanes[-1])
-        slots = trees.showdown_lanes + trees.fold_lanes + trees.ledger
+        folds = [trees.fold_lanes[begin:end].max() for begin, end in pairwise(trees.part_at)]
+        lanes = np.concatenate(([0], np.cumsum(np.array(folds, np.int64))))
+        begin = np.concatenate(([0, 0], np.cumsum(trees.ledger[1:].astype(np.int64) * widest)))
+        shown = int(trees.showdown_lanes.max())
+        streets = np.searchsorted(trees.part_at, np.arange(len(trees.roots)), side="right") - 1
+        slots = trees.showdown_lanes + trees.fold_lanes + trees.ledger[streets]
         rows = int((np.diff(trees.node_at) + slots).max())
         return Scratch(
             rows=aligned_zeros(rows * LANES),
-            showdown_reach=aligned_zeros(shown),
-            showdown_value=aligned_zeros(shown),
-            fold_reach=aligned_zeros(int(fold_begin[-1])),
-            fold_value=aligned_zeros(int(fold_begin[-1])),
-            fold_begin=fold_begin,
+            showdown_reach=aligned_zeros((widest + 1) * shown),
+            showdown_value=aligned_zeros((widest + 1) * shown),
+            showdown_totals=aligned_zeros(NUM_CARD_ROWS * shown),
+            fold_reach=aligned_zeros((widest + 1) * int(lanes[-1])),
+            fold_begin=(widest + 1) * lanes,
+            fold_totals=aligned_zeros(NUM_CARD_ROWS * int(lanes[-1])),
+            totals_begin=NUM_CARD_ROWS * lanes,
             reach=aligned_zeros(int(begin[-1])),
             value=aligned_zeros(int(begin[-1])),
             begin=begin,
             delivered=aligned_zeros(int(max(trees.ledger[1:-1], default=0)) * widest),
-            card_totals=aligned_zeros(NUM_CARD_ROWS * MAX_VECTORS * LANES),
         )
 
     def top(self) -> Top:

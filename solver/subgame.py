@@ -154,7 +154,7 @@ class Subgame(Problem):
         if float(weights[0] @ self.opposing(0, weights[1])) <= 0:
             raise SubgameError("the ranges block each other: no pair of hands can be dealt")
         super().__init__(
-            stack(self.forests),
+            stack([forest.parts for forest in self.forests]),
             build_deals(plan.table, [forest.edges for forest in self.forests]),
             weights,
             bits=storage.bits,
@@ -172,21 +172,24 @@ class Subgame(Problem):
 
     def place(self, actions: Sequence[Action], cards: Sequence[Card] = ()) -> Place:
         """The decision that a line of actions leads to, with the cards dealt below the root."""
-        street, row = 0, 0
-        for number, action in enumerate(actions):
+        street, node = 0, 0
+        for count, action in enumerate(actions):
             forest = self.forests[street]
-            offered = forest.nodes[row].actions
+            offered = forest.nodes[node].actions
             if action not in offered:
-                raise SubgameError(f"action {number + 1} of the line, {action}: expected one of {_names(offered)}")
-            row = int(forest.child[forest.first[row] + offered.index(action)])
-            if row < len(forest.nodes):
+                raise SubgameError(f"action {count + 1} of the line, {action}: expected one of {_names(offered)}")
+            number, local = forest.find(node)
+            part = forest.parts[number]
+            row = int(part.child[part.first[local] + offered.index(action)])
+            if row < len(part.nodes):
+                node = forest.number(number, row)
                 continue
-            root = row - len(forest.nodes) - forest.showdown_lanes - forest.fold_lanes
-            if not 0 <= root < len(forest.next_states):
-                raise SubgameError(f"action {number + 1} of the line, {action}: the hand is over, nobody acts")
-            street, row = street + 1, root
+            root = row - len(part.nodes) - part.showdown_lanes - part.fold_lanes
+            if not 0 <= root < part.num_next:
+                raise SubgameError(f"action {count + 1} of the line, {action}: the hand is over, nobody acts")
+            street, node = street + 1, self.forests[street + 1].root(root)
         board, suits = self._find_board(street, tuple(cards))
-        return Place(street, row, board, suits)
+        return Place(street, node, board, suits)
 
     def cards(self, place: Place) -> tuple[Card, ...]:
         """The board of a place."""
@@ -206,16 +209,19 @@ class Subgame(Problem):
         """The decision before, and the number of its action that leads here; None at the root."""
         if place.street == 0 and place.node == 0:
             return None
-        street, board, row = place.street, place.board, place.node
-        if place.node < self.forests[street].num_roots:
-            board = self.boards[street][board].before
-            street -= 1
-            forest = self.forests[street]
-            row += len(forest.nodes) + forest.showdown_lanes + forest.fold_lanes
+        street, board = place.street, place.board
         forest = self.forests[street]
-        child = int(np.flatnonzero(forest.child == row)[0])
-        node = int(np.searchsorted(forest.first, child, side="right")) - 1
-        return Place(street, node, board, place.suits), child - int(forest.first[node])
+        number, row = forest.find(place.node)
+        part = forest.parts[number]
+        if row < part.num_roots:
+            board, street = self.boards[street][board].before, street - 1
+            roots = sum(each.num_roots for each in forest.parts[:number]) + row
+            forest = self.forests[street]
+            number, part = 0, forest.parts[0]
+            row = len(part.nodes) + part.showdown_lanes + part.fold_lanes + roots
+        child = int(np.flatnonzero(part.child == row)[0])
+        node = int(np.searchsorted(part.first, child, side="right")) - 1
+        return Place(street, forest.number(number, node), board, place.suits), child - int(part.first[node])
 
     def _find_board(self, street: int, dealt: tuple[Card, ...]) -> tuple[int, SuitPermutation]:
         """The number of the board that is solved for this one, and how suits change between them."""
@@ -283,7 +289,7 @@ def _forests(root: State, menu: Menu, max_nodes: int) -> tuple[Forest, ...]:
     for street in range(root.street, root.game.num_rounds):
         last = street == root.game.num_rounds - 1
         earlier = [chips for forest in reversed(forests) for chips in forest.all_in_chips] if last else []
-        forest = build_forest(roots, menu, earlier, max_nodes=max_nodes)
+        forest = build_forest(roots, menu, earlier, last=last, max_nodes=max_nodes)
         forests.append(forest)
         roots = forest.next_states
     return tuple(forests)
@@ -298,11 +304,12 @@ def _price(forests: Sequence[Forest], table: Table, storage: Storage) -> Price:
     ]
     averaged = sum(pairs) if storage.later_averages else pairs[0]
     tables = 2 * max(hands) * (4 * sum(boards) + 8 * boards[-1])
-    leaves = max(forest.slots for forest in forests)
-    scratch = 8 * max(hands) * (leaves + boards[min(1, len(boards) - 1)] * (forests[0].slots if forests[1:] else 0))
+    widest = max(hands)
+    scratch = 8 * widest * sum(max(part.slots for part in forest.parts) for forest in forests)
+    delivered = 4 * widest * (forests[0].parts[0].num_next + len(forests[0].all_in_chips)) * (boards[1:2] or [0])[0]
     return Price(
         decisions=sum(len(forest.nodes) * count for forest, count in zip(forests, boards, strict=True)),
         boards=sum(boards),
         pairs=sum(pairs),
-        bytes=(sum(pairs) + averaged) * storage.bits // 8 + tables + scratch,
+        bytes=(sum(pairs) + averaged) * storage.bits // 8 + tables + scratch + delivered,
     )

@@ -1,15 +1,17 @@
-"""Terminal values of a board, all leaves at once: a row of lanes for each hand, one lane a leaf.
+"""Showdown values of a board, all leaves of a part at once: a row of lanes for each hand, one lane a leaf.
 
 Hands are walked in order of strength with running totals of the opponent's reaches, in all lanes together and for each
 card. Read before and after each group of equal hands, and with the totals of a hand's own two cards taken off (card
-removal), they give what is weaker, and what is weaker or equal. Folds are the same with one total.
+removal), they give what is weaker, and what is weaker or equal; chips × (their sum − all compatible) is the value. The
+subtraction and the product are done where values are turned back (`tiles.gather_won`), which saves a pass over memory:
+these sweeps move more than they compute. Folds need no order: `solver.tiles` counts and reads them on the way.
 
 A sweep is compiled for every width from 1 to `MAX_VECTORS` vectors, so that the grand total stays in registers and the
-card totals in the first cache; wider streets are swept in chunks of even width (`chunks`, `chunk`). Reaches and values
-lie as [chunk][row][lane of the chunk]. Showdown rows stand in order of strength, fold rows in order of hands.
+card totals in the first cache; wider parts are swept in chunks of even width (`chunks`, `chunk`). Reaches and values
+lie as [chunk][row][lane of the chunk], rows in order of strength; totals as [chunk][card row][lane of the chunk].
 
 Sweeps take addresses of the arrays of `solver.tables`, for one player, board and chunk: float32, and int32 for `order`,
-`group`, `minus`, `cards`, `twins`. `reach` and `value` must not alias.
+`group`, `minus`, `cards`. `reach` and `value` must not alias.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from solver.tiles import TOTAL_ROW
 from solver.vectors import LANES, add, item, load, loader, mul, splat, store, sub, zeros
 
-NUM_CARD_ROWS = 54
-"""Totals by card: the 52 cards, a row that one-card hands add to, and a row that stays zero."""
+NUM_CARD_ROWS = TOTAL_ROW + 1
+"""Totals by card: the 52 cards, a row that one-card hands add to, a row that stays zero, and the grand total."""
 
 MAX_VECTORS = 8
 
@@ -39,8 +42,8 @@ def chunk(vectors, number):
     return number * size + min(number, longer), size + (1 if number < longer else 0)
 
 
-def _sweeps_of(vectors):
-    """The two sweeps, `vectors` wide."""
+def _sweep_of(vectors):
+    """The sweep that is `vectors` wide."""
     width = vectors * LANES
     load_row, zero_row = loader(vectors), zeros(vectors)
 
@@ -64,10 +67,8 @@ def _sweeps_of(vectors):
         return add(total, row)
 
     @njit(cache=True, nogil=True)
-    def showdowns(
-        order, group, minus, their_order, their_group, their_cards, groups, chips, reach, value, totals
-    ):  # fmt: skip
-        """Chips × (weaker + (weaker or equal) − all).
+    def showdowns(order, group, minus, their_order, their_group, their_cards, groups, reach, value, totals):
+        """Weaker + (weaker or equal), to `value`; all, to `totals`.
 
         A hand's twin (the same cards with the opponent) is subtracted twice from "weaker or equal" and from "all",
         which cancels.
@@ -82,38 +83,19 @@ def _sweeps_of(vectors):
             for i in range(item(group, g), item(group, g + 1)):
                 at = i * width
                 store(value, at, add(load_row(value, at), compatible(total, totals, minus, item(order, i))))
-        paid = load_row(chips, 0)
-        for i in range(item(group, groups)):
-            at = i * width
-            won = sub(load_row(value, at), compatible(total, totals, minus, item(order, i)))
-            store(value, at, mul(won, paid))
+        store(totals, TOTAL_ROW * width, total)
 
-    @njit(cache=True, nogil=True)
-    def folds(minus, twins, real, their_cards, their_real, chips, reach, value, totals):
-        """Chips × all compatible reaches."""
-        clear(totals)
-        total = zero_row()
-        for hand in range(their_real):
-            total = count(total, totals, their_cards, hand, load_row(reach, hand * width))
-        paid = load_row(chips, 0)
-        for hand in range(real):
-            all_hands = compatible(total, totals, minus, hand)
-            twin = item(twins, hand)
-            if twin >= 0:
-                all_hands = add(all_hands, load_row(reach, twin * width))
-            store(value, hand * width, mul(all_hands, paid))
-
-    return showdowns, folds
+    return showdowns
 
 
-_SHOWDOWNS_1, _FOLDS_1 = _sweeps_of(1)
-_SHOWDOWNS_2, _FOLDS_2 = _sweeps_of(2)
-_SHOWDOWNS_3, _FOLDS_3 = _sweeps_of(3)
-_SHOWDOWNS_4, _FOLDS_4 = _sweeps_of(4)
-_SHOWDOWNS_5, _FOLDS_5 = _sweeps_of(5)
-_SHOWDOWNS_6, _FOLDS_6 = _sweeps_of(6)
-_SHOWDOWNS_7, _FOLDS_7 = _sweeps_of(7)
-_SHOWDOWNS_8, _FOLDS_8 = _sweeps_of(8)
+_SHOWDOWNS_1 = _sweep_of(1)
+_SHOWDOWNS_2 = _sweep_of(2)
+_SHOWDOWNS_3 = _sweep_of(3)
+_SHOWDOWNS_4 = _sweep_of(4)
+_SHOWDOWNS_5 = _sweep_of(5)
+_SHOWDOWNS_6 = _sweep_of(6)
+_SHOWDOWNS_7 = _sweep_of(7)
+_SHOWDOWNS_8 = _sweep_of(8)
 
 
 @njit(cache=True, nogil=True)
@@ -135,27 +117,6 @@ def showdowns(vectors, *arguments):
         _SHOWDOWNS_2(*arguments)
     else:
         _SHOWDOWNS_1(*arguments)
-
-
-@njit(cache=True, nogil=True)
-def folds(vectors, *arguments):
-    """The sweep of that width."""
-    if vectors == 8:
-        _FOLDS_8(*arguments)
-    elif vectors == 7:
-        _FOLDS_7(*arguments)
-    elif vectors == 6:
-        _FOLDS_6(*arguments)
-    elif vectors == 5:
-        _FOLDS_5(*arguments)
-    elif vectors == 4:
-        _FOLDS_4(*arguments)
-    elif vectors == 3:
-        _FOLDS_3(*arguments)
-    elif vectors == 2:
-        _FOLDS_2(*arguments)
-    else:
-        _FOLDS_1(*arguments)
 
 
 @njit(cache=True, nogil=True)

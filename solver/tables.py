@@ -1,7 +1,8 @@
 """The arrays that the kernels read and write, as named tuples; `solver.subgame` and `solver.small` fill them.
 
-[s] counts streets from the root. H[p] is the number of hands of player p, padded to whole vectors, and `widest` the
-larger of both; a block is sixteen hands. Regrets and averages of a board lie as [block][edge][16 hands], one board
+[s] counts streets from the root. The betting of the last street is cut into parts, a few roots each, so that what one
+part needs stays in the second cache; other streets are one part. [part] counts through all streets. H[p] is the number of hands of player p, padded to whole vectors, and `widest` the
+larger of both; a block is sixteen hands. Regrets and averages of a board lie as [part][block][edge][16 hands], one board
 after another.
 
 The *ledger* of a street holds what goes on below it: a row of hands for each root of the next street, for each all-in
@@ -27,25 +28,29 @@ _LINE_BYTES = 64
 
 
 class Trees(NamedTuple):
-    """The forests of all streets, one after another."""
+    """The parts of all streets, one after another."""
 
-    node_at: I32  # [s + 1] where a street's nodes begin
-    edge: I32  # [node] first edge among the player's
-    first: I32  # [node] first child
-    child: I32  # [child] row: a node within the street, or the number of its nodes + a slot
-    run_at: I32  # [s + 1] where a street's runs begin
-    runs: I32  # [run, 4] nodes alike: first and last + 1 within the street, player (2 is chance), number of children
-    edges: I32  # [s, player]
-    roots: I32  # [s]
-    showdown_lanes: I32  # [s], padded
-    fold_lanes: I32  # [s], padded
-    all_ins: I32  # [s]
+    part_at: I32  # [s + 1] where a street's parts begin
     ledger: I32  # [s] rows
-    showdowns: I32  # [s] showdown lanes that are this street's own leaves; all-ins of earlier streets follow
-    showdown_chips: F32  # [lane of the last street]
+    node_at: I32  # [part + 1] where a part's nodes begin
+    edge: I32  # [node] first edge among the player's of the part
+    first: I32  # [node] first child
+    child: I32  # [child] row: a node within the part, or the number of its nodes + a slot
+    run_at: I32  # [part + 1] where a part's runs begin
+    runs: I32  # [run, 4] nodes alike: first and last + 1 within the part, player (2 is chance), number of children
+    edges: I32  # [part, player]
+    edge_at: I32  # [part, player] edges in earlier parts of the street
+    roots: I32  # [part]
+    root_at: I32  # [part] roots in earlier parts of the street
+    opened: I32  # [part] all-ins of earlier streets that are shown down with this part, as its last showdown lanes
+    showdown_lanes: I32  # [part], padded
+    fold_lanes: I32  # [part], padded
+    showdowns: I32  # [part] showdown lanes that are leaves of this part
+    showdown_at: I32  # [part] where its showdown lanes begin
+    showdown_chips: F32  # [lane]
     matrices: F32  # [player, hand, their hand, lane] payoffs in place of showdowns, times the chance of both hands
-    fold_at: I32  # [s + 1] where a street's fold lanes begin
-    fold_chips: F32  # [player, fold lane of all streets]
+    fold_at: I32  # [part + 1] where its fold lanes begin
+    fold_chips: F32  # [player, lane]
 
 
 class Deals(NamedTuple):
@@ -55,19 +60,18 @@ class Deals(NamedTuple):
     real: I32  # [player] hands that are no padding
     cards: I32  # [player, hand, 2] rows of card totals to add to
     minus: I32  # [player, hand, 2] rows of card totals to subtract
-    twin: I32  # [player, hand] the opponent's hand that both subtractions remove, or -1
+    twin: I32  # [player, hand] the opponent's hand that both subtractions remove, or the row of zeros
     street: I32  # [board]
     base: I64  # [player, board] where its regrets begin
     alive: F32  # [player, board, hand] 1, or 0 for a hand that the board makes impossible
     final: I32  # [board] its number among the last street's boards, or -1
     order: I32  # [player, final board, place] live hands by strength
     place: I32  # [player, final board, hand] its place in `order`, or the row after the last for others
-    in_order: I32  # [hand] 0, 1, 2, …
     group: I32  # [player, final board, group + 1] where a strength begins in `order`
     groups: I32  # [final board]
     chance: F32  # [s] probability of each board of a street, given both hands and the board before
     task_at: I32  # [task + 1] where the steps of a task begin: a board of the second street with all that follow
-    steps: I32  # 2 * board to enter it, 2 * board + 1 to leave it
+    steps: I32  # 2 * board to enter it (or to do all of it, on the last street), 2 * board + 1 to leave it
     image_at: I32  # [board + 1] where its images begin
     images: I32  # [image] a row of `permutations`, or -1 for the board itself
     permutations: I32  # [permutation, player, hand] the hand of the solved board that stands for a hand of the image
@@ -79,14 +83,15 @@ class Scratch(NamedTuple):
     rows: F32  # [node, then slot][16] reaches on the way down, values on the way up
     showdown_reach: F32  # [chunk][place, and one more row][lane]
     showdown_value: F32
-    fold_reach: F32  # [s][chunk][hand][lane]
-    fold_value: F32
+    showdown_totals: F32  # [chunk][card row][lane]
+    fold_reach: F32  # [s][hand, and a row of zeros][lane]
     fold_begin: I64  # [s]
+    fold_totals: F32  # [s][card row][lane]
+    totals_begin: I64  # [s]
     reach: F32  # [s][row of the ledger][hand]; the first street's is in `Top`
     value: F32
     begin: I64  # [s]
     delivered: F32  # [row of the ledger][hand] values of one board, for the ledger of the street before
-    card_totals: F32  # [card row][lane]
 
 
 class Top(NamedTuple):
@@ -99,11 +104,28 @@ class Top(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """Nodes whose values are kept: `values` = old × kept + new × added."""
+    """Rows whose values are kept: `values` = old × kept + new × added."""
 
-    at: I32  # [board + 1] where a board's nodes begin
-    nodes: I32  # [watched]
+    at: I32  # [board + 1] where a board's rows begin
+    parts: I32  # [watched]
+    rows: I32  # [watched]
     values: F32  # [watched][hand]
+
+
+class Work(NamedTuple):
+    """One pass for a player, `me`. With mode UPDATE its regrets (`mine`) and the opponent's average are updated."""
+
+    me: int
+    mode: int
+    ranges: F32  # [hand] the opponent's
+    mine: WeightArray  # what the player's strategy is proportional to; negative numbers count as zero
+    theirs: WeightArray  # the opponent's
+    average: WeightArray  # the opponent's; aliases `theirs` unless it is updated
+    averaging: npt.NDArray[np.bool_]  # [s] whether it is
+    weights: F64  # [4] kept and added of the average, kept of positive and of negative regrets
+    seed: int
+    watch: Watch
+    watch_weights: F64  # [2] kept and added
 
 
 def padded(count: int, lanes: int = 16) -> int:

@@ -28,11 +28,11 @@ LANES = 16
 
 _FLOAT = ir.FloatType()
 _INDEX = ir.IntType(32)
-_VECTOR = ir.VectorType(_FLOAT, LANES)
+VECTOR = ir.VectorType(_FLOAT, LANES)
 _INTEGERS = ir.VectorType(_INDEX, LANES)
 _HALVES = ir.VectorType(ir.IntType(16), LANES)
 _BYTE_POINTER = ir.IntType(8).as_pointer()
-_FLAGS = ("contract", "nsz")
+FLAGS = ("contract", "nsz")
 
 
 class _Vector(types.Type):
@@ -43,7 +43,7 @@ class _Vector(types.Type):
 @register_model(_Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, _VECTOR)
+        super().__init__(dmm, fe_type, VECTOR)
 
 
 class _Row(types.Type):
@@ -57,7 +57,7 @@ class _Row(types.Type):
 @register_model(_Row)
 class _RowModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, ir.ArrayType(_VECTOR, fe_type.vectors))
+        super().__init__(dmm, fe_type, ir.ArrayType(VECTOR, fe_type.vectors))
 
 
 def _parts(builder, kind, value):
@@ -69,7 +69,7 @@ def _whole(builder, kind, parts):
     """The inverse."""
     if not isinstance(kind, _Row):
         return parts[0]
-    value = ir.Constant(ir.ArrayType(_VECTOR, kind.vectors), ir.Undefined)
+    value = ir.Constant(ir.ArrayType(VECTOR, kind.vectors), ir.Undefined)
     for number, part in enumerate(parts):
         value = builder.insert_value(value, part, number)
     return value
@@ -102,15 +102,15 @@ vec16 = _Vector()
 noise16 = _Noise()
 
 
-def _element(context, builder, array_type, array, index):
+def element_at(context, builder, array_type, array, index):
     """A pointer to an element of an array, or to one beyond an address."""
     is_address = isinstance(array_type, _Address)
     data = array if is_address else context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
 
 
-def _pointer(context, builder, array_type, array, index, vector=_VECTOR):
-    return builder.bitcast(_element(context, builder, array_type, array, index), vector.as_pointer())
+def pointer_to(context, builder, array_type, array, index, vector=VECTOR):
+    return builder.bitcast(element_at(context, builder, array_type, array, index), vector.as_pointer())
 
 
 @intrinsic
@@ -123,9 +123,19 @@ def address(typingctx, array, index):
         raise TypingError(f"address of an array of layout {array.layout}: expected C")
 
     def codegen(context, builder, signature, args):
-        return _element(context, builder, signature.args[0], args[0], args[1])
+        return element_at(context, builder, signature.args[0], args[0], args[1])
 
     return _Address(array.dtype)(array, types.intp), codegen
+
+
+@intrinsic
+def beyond(typingctx, start, index):
+    """The address of the element so many after that of another address."""
+
+    def codegen(context, builder, signature, args):
+        return element_at(context, builder, signature.args[0], args[0], args[1])
+
+    return start(start, types.intp), codegen
 
 
 @intrinsic
@@ -133,13 +143,13 @@ def item(typingctx, array, index):
     """The integer at `index` from an address on."""
 
     def codegen(context, builder, signature, args):
-        found = builder.load(_element(context, builder, signature.args[0], args[0], args[1]))
+        found = builder.load(element_at(context, builder, signature.args[0], args[0], args[1]))
         return builder.sext(found, args[1].type)
 
     return types.intp(array, types.intp), codegen
 
 
-def _constant(indices):
+def integers(indices):
     return ir.Constant(ir.VectorType(_INDEX, LANES), list(indices))
 
 
@@ -151,7 +161,7 @@ def loader(vectors):
     @intrinsic
     def load_row(typingctx, array, index):
         def codegen(context, builder, signature, args):
-            first = _pointer(context, builder, signature.args[0], args[0], args[1])
+            first = pointer_to(context, builder, signature.args[0], args[0], args[1])
             parts = [
                 builder.load(builder.gep(first, [ir.Constant(_INDEX, number)]), align=4) for number in range(vectors)
             ]
@@ -170,7 +180,7 @@ def zeros(vectors):
     @intrinsic
     def zero_row(typingctx):
         def codegen(context, builder, signature, args):
-            return _whole(builder, kind, [ir.Constant(_VECTOR, [0.0] * LANES)] * vectors)
+            return _whole(builder, kind, [ir.Constant(VECTOR, [0.0] * LANES)] * vectors)
 
         return kind(), codegen
 
@@ -182,7 +192,7 @@ def load(typingctx, array, index):
     """`array[index : index + 16]`, float32."""
 
     def codegen(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1]), align=4)
+        return builder.load(pointer_to(context, builder, signature.args[0], args[0], args[1]), align=4)
 
     return vec16(array, types.intp), codegen
 
@@ -192,7 +202,7 @@ def store(typingctx, array, index, value):
     """A vector or a row to `array[index]` and what follows, float32."""
 
     def codegen(context, builder, signature, args):
-        first = _pointer(context, builder, signature.args[0], args[0], args[1])
+        first = pointer_to(context, builder, signature.args[0], args[0], args[1])
         for number, part in enumerate(_parts(builder, signature.args[2], args[2])):
             builder.store(part, builder.gep(first, [ir.Constant(_INDEX, number)]), align=4)
         return context.get_dummy_value()
@@ -203,7 +213,7 @@ def store(typingctx, array, index, value):
 def _splat_bits(builder, value):
     undefined = ir.Constant(_INTEGERS, ir.Undefined)
     single = builder.insert_element(undefined, value, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(single, undefined, _constant([0] * LANES))
+    return builder.shuffle_vector(single, undefined, integers([0] * LANES))
 
 
 def _times_plus(builder, state, factor, plus):
@@ -218,7 +228,7 @@ def noise(typingctx, seed):
     def codegen(context, builder, signature, args):
         seeds = _splat_bits(builder, builder.trunc(args[0], _INDEX))
         state = _times_plus(builder, seeds, 0x9E3779B1, [(lane * 0x85EBCA6B) & 0xFFFFFFFF for lane in range(LANES)])
-        high = builder.lshr(state, _constant([15] * LANES))
+        high = builder.lshr(state, integers([15] * LANES))
         return _times_plus(builder, builder.xor(state, high), 0x2C1B3C6D, [0x297A2D39] * LANES)
 
     return noise16(types.int64), codegen
@@ -230,12 +240,12 @@ def read(typingctx, array, index):
     halves = array.dtype == types.uint16
 
     def codegen(context, builder, signature, args):
-        kind = _HALVES if halves else _VECTOR
-        found = builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], kind), align=2)
+        kind = _HALVES if halves else VECTOR
+        found = builder.load(pointer_to(context, builder, signature.args[0], args[0], args[1], kind), align=2)
         if not halves:
             return found
-        bits = builder.shl(builder.zext(found, _INTEGERS), _constant([16] * LANES))
-        return builder.bitcast(bits, _VECTOR)
+        bits = builder.shl(builder.zext(found, _INTEGERS), integers([16] * LANES))
+        return builder.bitcast(bits, VECTOR)
 
     return vec16(array, types.intp), codegen
 
@@ -248,12 +258,12 @@ def write(typingctx, array, index, value, state):
     def codegen(context, builder, signature, args):
         array_type, (array, index, value, state) = signature.args[0], args
         if not halves:
-            builder.store(value, _pointer(context, builder, array_type, array, index), align=2)
+            builder.store(value, pointer_to(context, builder, array_type, array, index), align=2)
             return state
-        sixteen = _constant([16] * LANES)
+        sixteen = integers([16] * LANES)
         dithered = builder.add(builder.bitcast(value, _INTEGERS), builder.lshr(state, sixteen))
         kept = builder.trunc(builder.lshr(dithered, sixteen), _HALVES)
-        builder.store(kept, _pointer(context, builder, array_type, array, index, _HALVES), align=2)
+        builder.store(kept, pointer_to(context, builder, array_type, array, index, _HALVES), align=2)
         return _times_plus(builder, state, 1664525, [1013904223] * LANES)
 
     return noise16(array, types.intp, vec16, noise16), codegen
@@ -275,7 +285,7 @@ def prefetch(typingctx, array, index):
     """Ask for the cache line of `array[index]`, which may lie outside the array."""
 
     def codegen(context, builder, signature, args):
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = pointer_to(context, builder, signature.args[0], args[0], args[1])
         pointer = builder.bitcast(pointer, _BYTE_POINTER)
         kinds = [_BYTE_POINTER, _INDEX, _INDEX, _INDEX]
         function = cgutils.get_or_insert_function(
@@ -288,12 +298,12 @@ def prefetch(typingctx, array, index):
     return types.void(array, types.intp), codegen
 
 
-def _arithmetic(operation, doc):
+def _arithmetic(operation, doc, flags=FLAGS):
     @intrinsic
     def function(typingctx, a, b):
         def codegen(context, builder, signature, args):
             pairs = zip(_parts(builder, a, args[0]), _parts(builder, a, args[1]), strict=True)
-            return _whole(builder, a, [getattr(builder, operation)(x, y, flags=_FLAGS) for x, y in pairs])
+            return _whole(builder, a, [getattr(builder, operation)(x, y, flags=flags) for x, y in pairs])
 
         return a(a, a), codegen
 
@@ -304,7 +314,11 @@ def _arithmetic(operation, doc):
 add = _arithmetic("fadd", "`a + b`")
 sub = _arithmetic("fsub", "`a - b`")
 mul = _arithmetic("fmul", "`a * b`")
-div = _arithmetic("fdiv", "`a / b`")
+div = _arithmetic(
+    "fdiv",
+    "`a / b`, from an estimate of 1 / b and a Newton step: right to a few units of the last place.",
+    FLAGS + ("arcp",),
+)
 
 
 @intrinsic
@@ -312,9 +326,9 @@ def splat(typingctx, value):
     """The float32 `value` in every lane."""
 
     def codegen(context, builder, signature, args):
-        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        undefined = ir.Constant(VECTOR, ir.Undefined)
         single = builder.insert_element(undefined, args[0], ir.Constant(_INDEX, 0))
-        return builder.shuffle_vector(single, undefined, _constant([0] * LANES))
+        return builder.shuffle_vector(single, undefined, integers([0] * LANES))
 
     return vec16(types.float32), codegen
 
@@ -334,72 +348,7 @@ def if_positive(typingctx, test, a, b):
     """Lanes of `a` where `test` > 0, of `b` elsewhere."""
 
     def codegen(context, builder, signature, args):
-        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        zero = ir.Constant(VECTOR, [0.0] * LANES)
         return builder.select(builder.fcmp_ordered(">", args[0], zero), args[1], args[2])
 
     return vec16(vec16, vec16, vec16), codegen
-
-
-def _turned(builder, rows):
-    """Sixteen vectors as the columns of sixteen others, by four rounds of shuffles."""
-    distance = LANES // 2
-    while distance:
-        low = _constant(lane if not lane & distance else LANES + lane - distance for lane in range(LANES))
-        high = _constant(lane + distance if not lane & distance else LANES + lane for lane in range(LANES))
-        for i in range(LANES):
-            if not i & distance:
-                a, b = rows[i], rows[i + distance]
-                rows[i] = builder.shuffle_vector(a, b, low)
-                rows[i + distance] = builder.shuffle_vector(a, b, high)
-        distance //= 2
-    return rows
-
-
-def _row_pointers(context, builder, array_type, array, first, stride):
-    """The addresses of sixteen rows, `stride` apart."""
-    for number in range(LANES):
-        index = builder.add(first, builder.mul(stride, ir.Constant(stride.type, number)))
-        yield _pointer(context, builder, array_type, array, index)
-
-
-def _placed_pointers(context, builder, array_type, array, places_type, places, at, width, lane):
-    """The addresses of lane `lane` of the sixteen rows `places[at : at + 16]`, each `width` long."""
-    for number in range(LANES):
-        index = builder.add(at, ir.Constant(at.type, number))
-        place = builder.load(_element(context, builder, places_type, places, index))
-        row = builder.sext(place, width.type)
-        yield _pointer(context, builder, array_type, array, builder.add(builder.mul(row, width), lane))
-
-
-@intrinsic
-def scatter_columns(typingctx, source, at, target, places, first, width, lane):
-    """Column j of the 16×16 tile `source[at:]` to lane `lane` of row `places[first + j]` of `target` [row, width]."""
-
-    def codegen(context, builder, signature, args):
-        source, at, target, places, first, width, lane = args
-        types_of = signature.args
-        stride = ir.Constant(at.type, LANES)
-        rows = [builder.load(p, align=4) for p in _row_pointers(context, builder, types_of[0], source, at, stride)]
-        pointers = _placed_pointers(context, builder, types_of[2], target, types_of[3], places, first, width, lane)
-        for row, pointer in zip(_turned(builder, rows), pointers, strict=True):
-            builder.store(row, pointer, align=4)
-        return context.get_dummy_value()
-
-    return types.void(source, types.intp, target, places, types.intp, types.intp, types.intp), codegen
-
-
-@intrinsic
-def gather_columns(typingctx, source, places, first, width, lane, target, to):
-    """The inverse of `scatter_columns`: lane `lane` of those rows of `source` to the 16×16 tile `target[to:]`."""
-
-    def codegen(context, builder, signature, args):
-        source, places, first, width, lane, target, to = args
-        types_of = signature.args
-        pointers = _placed_pointers(context, builder, types_of[0], source, types_of[1], places, first, width, lane)
-        rows = _turned(builder, [builder.load(pointer, align=4) for pointer in pointers])
-        stride = ir.Constant(to.type, LANES)
-        for row, pointer in zip(rows, _row_pointers(context, builder, types_of[5], target, to, stride), strict=True):
-            builder.store(row, pointer, align=4)
-        return context.get_dummy_value()
-
-    return types.void(source, places, types.intp, types.intp, types.intp, target, types.intp), codegen
