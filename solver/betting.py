@@ -16,6 +16,7 @@ or the number of its decision nodes plus a slot.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -49,7 +50,7 @@ class Part(Layout):
     """Some trees of a street; see the head of this file."""
 
     nodes: tuple[Node, ...]
-    """Level by level, roots first; within a later level by the number of actions."""
+    """Roots first, parents before children."""
     next_states: tuple[State, ...]
     """The roots of the next forest."""
 
@@ -133,47 +134,56 @@ def _groups(roots: Sequence[State], menu: Menu, max_nodes: int) -> list[list[Sta
 
 
 class _Grower:
-    """Collects leaves and nodes level by level, then numbers them."""
+    """Collects nodes and leaves level by level, then puts the nodes in order and numbers all."""
 
     def __init__(self, menu: Menu, max_nodes: int) -> None:
         self._menu, self._max_nodes = menu, max_nodes
-        self._nodes: list[Node] = []
-        self._children: list[Node | tuple[str, int]] = []
+        self._children: dict[int, list[Node | tuple[str, int]]] = {}
         self._showdowns: list[float] = []
         self._folds: list[tuple[int, float]] = []
         self._next: list[State] = []
         self._all_ins: list[float] = []
 
     def grow(self, roots: Sequence[State], earlier_all_ins: tuple[float, ...]) -> Part:
-        level = [self._node(state) for state in roots]
-        while level:
-            self._nodes += level
-            following = self._expand(level)
-            if len(self._nodes) + len(following) > self._max_nodes:
+        first = [self._node(state) for state in roots]
+        waiting = list(first)
+        for node in waiting:
+            children = [self._child(node.state, action) for action in node.actions]
+            self._children[id(node)] = children
+            waiting += [child for child in children if isinstance(child, Node)]
+            if len(waiting) > self._max_nodes:
                 raise TreeError(
                     f"the betting tree has more than {self._max_nodes} decisions on one street: offer fewer sizes"
                 )
-            # Nodes with as many children stand together, for the kernels' runs.
-            level = sorted(following, key=lambda node: len(node.actions))
-        return self._number(len(roots), earlier_all_ins)
+        return self._number(self._in_runs(first), len(roots), earlier_all_ins)
 
     def _node(self, state: State) -> Node:
         if state.actor is None:
             raise TreeError(f"a tree cannot begin at {state.betting!r}: the hand is over")
         return Node(state, tuple(self._menu.actions(state)))
 
-    def _expand(self, level: list[Node]) -> list[Node]:
-        """The children of a level; returns those that are decisions."""
-        following = []
-        for node in level:
-            for action in node.actions:
-                after = apply(node.state, action)
-                child: Node | tuple[str, int] | None = self._leaf(node.state, after)
-                if child is None:
-                    child = self._node(after)
-                    following.append(child)
-                self._children.append(child)
-        return following
+    def _child(self, state: State, action: Action) -> Node | tuple[str, int]:
+        after = apply(state, action)
+        return self._leaf(state, after) or self._node(after)
+
+    def _in_runs(self, roots: list[Node]) -> list[Node]:
+        """Parents before children, and nodes of one player with as many actions together in few, long runs.
+
+        Of the nodes whose parents are placed the most numerous kind comes next; those that only leaves follow wait for
+        the end.
+        """
+        order, ready = list(roots), self._decisions_after(roots)
+        while ready:
+            kinds = Counter((bool(self._decisions_after([node])), _kind(node)) for node in ready)
+            chosen = max(kinds, key=lambda kind: (kind[0], kinds[kind], kind[1]))
+            run = [node for node in ready if (bool(self._decisions_after([node])), _kind(node)) == chosen]
+            placed = {id(node) for node in run}
+            order += run
+            ready = [node for node in ready if id(node) not in placed] + self._decisions_after(run)
+        return order
+
+    def _decisions_after(self, nodes: Sequence[Node]) -> list[Node]:
+        return [child for node in nodes for child in self._children[id(node)] if isinstance(child, Node)]
 
     def _leaf(self, before: State, after: State) -> tuple[str, int] | None:
         chips = float(min(after.committed))
@@ -190,7 +200,7 @@ class _Grower:
             return "next", len(self._next) - 1
         return None
 
-    def _number(self, num_roots: int, earlier_all_ins: tuple[float, ...]) -> Part:
+    def _number(self, nodes: list[Node], num_roots: int, earlier_all_ins: tuple[float, ...]) -> Part:
         shown = [*self._showdowns, *earlier_all_ins]
         showdown_lanes, fold_lanes = padded(len(shown)), padded(len(self._folds))
         begin = {
@@ -204,12 +214,12 @@ class _Grower:
             fold_chips[folder, lane], fold_chips[1 - folder, lane] = -chips, chips
         showdown_chips = np.zeros(showdown_lanes, np.float32)
         showdown_chips[: len(shown)] = shown
-        nodes = self._nodes
         counts = [len(node.actions) for node in nodes]
         numbers = {id(node): number for number, node in enumerate(nodes)}
         child = [
             numbers[id(each)] if isinstance(each, Node) else len(nodes) + begin[each[0]] + each[1]
-            for each in self._children
+            for node in nodes
+            for each in self._children[id(node)]
         ]
         players = [int(node.state.actor or 0) for node in nodes]
         edge, edges = number_edges(players, counts)
@@ -231,3 +241,8 @@ class _Grower:
             num_next=len(self._next),
             all_in_chips=tuple(self._all_ins),
         )
+
+
+def _kind(node: Node) -> tuple[int, int]:
+    """Nodes of one kind may stand in one run."""
+    return int(node.state.actor or 0), len(node.actions)

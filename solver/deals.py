@@ -15,6 +15,7 @@ from protocol.hands import SuitPermutation
 from protocol.kernels import rank_hands
 from solver.boards import Board, permutation_of
 from solver.tables import F32, F64, I32, I64, Deals, padded
+from solver.vectors import BLOCK
 
 Hand = tuple[Card, ...]
 
@@ -41,7 +42,7 @@ class Table:
 def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
     """All arrays; `edges` [street from the root, player]."""
     boards = table.flat
-    hands = np.array([padded(len(hands)) for hands in table.hands], np.int32)
+    hands = np.array([padded(len(hands), BLOCK) for hands in table.hands], np.int32)
     widest = int(hands.max())
     streets = np.repeat(np.arange(len(table.boards)), [len(street) for street in table.boards]).astype(np.int32)
     cards, minus, twin = _cards(table, widest)
@@ -61,6 +62,7 @@ def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
         final=np.where(streets == len(table.boards) - 1, np.arange(len(boards)) - last, -1).astype(np.int32),
         order=order,
         place=_places(order, group, groups, widest),
+        in_order=np.arange(widest, dtype=np.int32),
         group=group,
         groups=groups,
         chance=_chances(table),

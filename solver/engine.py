@@ -25,7 +25,7 @@ from solver.kernels import BEST, FOLLOW, UPDATE, close_root, open_root, run_iter
 from solver.problem import Problem
 from solver.tables import F32, F64, I32, Watch, WeightArray, Work, aligned_halves, aligned_zeros
 from solver.threads import Pace, available_cores
-from solver.vectors import LANES
+from solver.vectors import BLOCK
 
 _BATCH_S = 0.05
 """Iterations are given to the kernels in batches of about so long: what Ctrl-C and deadlines wait for."""
@@ -311,7 +311,7 @@ class Engine:
             numbers = weights[span]
             if numbers.dtype == np.uint16:
                 numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
-            parts.append(numbers.reshape(-1, edges, LANES).transpose(1, 0, 2).reshape(edges, -1))
+            parts.append(numbers.reshape(-1, edges, BLOCK).transpose(1, 0, 2).reshape(edges, -1))
         return np.concatenate(parts)[:, : len(self.problem.weights[player])].astype(np.float64)
 
     def set_table(self, player: int, board: int, table: F64, *, regrets: bool = False) -> None:
@@ -321,7 +321,7 @@ class Engine:
         for span, edges in self._spans(player, board):
             whole = np.zeros((edges, hands), np.float32)
             whole[:, : table.shape[1]] = table[at : at + edges]
-            flat = whole.reshape(edges, -1, LANES).transpose(1, 0, 2).ravel()
+            flat = whole.reshape(edges, -1, BLOCK).transpose(1, 0, 2).ravel()
             if target.dtype == np.uint16:
                 flat = ((flat.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
             target[span] = flat

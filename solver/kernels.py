@@ -1,11 +1,11 @@
-"""The passes of range-vector CFR over one part of a street's betting on one board, sixteen hands at a time.
+"""The passes of range-vector CFR over one part of a street's betting on one board, a block of hands at a time.
 
 To update a player, the *opponent's* reaches go down (`_go_down`): at each of its nodes its strategy, recomputed from its
 regrets, splits the reach, and the average is updated on the way, since that is the player whose own reach is at hand.
 The reaches at the leaves are turned from [slot][hand] to [hand][lane] (`solver.tiles`) and swept (`solver.sweeps`). The values are
 turned back and go up (`_come_up`): at the player's own nodes its regrets are updated in the same pass that mixes them.
 
-Nodes come in runs of equal player and number of children, whose loops are compiled for that number. Regrets of later
+Nodes come in runs of equal player and number of children; for two, three and four the loops are compiled apart. Regrets of later
 streets leave out the probability of their board: it scales all of a board's regrets alike.
 
 A pass is `open_root`, then the tasks (boards of the second street with all that follow, depth first, so that every
@@ -22,14 +22,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from solver.sweeps import NUM_CARD_ROWS, chunk, chunks, payoffs, showdowns
+from solver.sweeps import chunk, chunks, folds, payoffs, showdowns
 from solver.tables import Work
-from solver.tiles import gather_folds, gather_won, scatter, scatter_and_count
+from solver.tiles import gather, scatter
 from solver.vectors import (
+    BLOCK,
     LANES,
     add,
     address,
-    beyond,
     div,
     if_positive,
     item,
@@ -49,15 +49,9 @@ from solver.vectors import (
 UPDATE, BEST, FOLLOW = 0, 1, 2
 """What the player does in a pass: update its regrets, respond best, or follow the weights given."""
 
-_LEAST = np.float32(1e-30)
-"""Sums of positive weights up to this count as nothing: the strategy is uniform. (Estimates of 1 / x overflow there.)"""
-
-_UNROLLED = 5
-"""Up to so many children the loops of a run are compiled for the number."""
-
 
 def _forward_of(fixed):
-    """Reaches down a run of the player's nodes with `fixed` children, or with any number if that is 0."""
+    """Reaches down a run of nodes with `fixed` children, or any number if that is 0: the player's, and others'."""
 
     @njit(cache=True, nogil=True)
     def forward(
@@ -65,98 +59,100 @@ def _forward_of(fixed):
     ):  # fmt: skip
         count = fixed if fixed else number
         zero, one, uniform = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(1.0 / count))
-        least = splat(_LEAST)
         for node in range(begin, end):
-            arriving = load(rows, node * LANES)
-            edge, first = item(edges, node) * LANES, item(firsts, node)
+            arriving = load(rows, node * BLOCK)
+            edge, first = item(edges, node) * BLOCK, item(firsts, node)
             total = zero
             for a in range(count):
-                prefetch(weights, edge + ahead + a * LANES)
-                total = add(total, larger(read(weights, edge + a * LANES), zero))
-            enough = sub(total, least)
-            share = if_positive(enough, mul(div(one, total), arriving), zero)
-            equal = if_positive(enough, zero, mul(arriving, uniform))
+                prefetch(weights, edge + ahead + a * BLOCK)
+                total = add(total, larger(read(weights, edge + a * BLOCK), zero))
+            share = if_positive(total, mul(div(one, total), arriving), zero)
+            equal = if_positive(total, zero, mul(arriving, uniform))
             for a in range(count):
-                here = edge + a * LANES
+                here = edge + a * BLOCK
                 leaving = add(mul(larger(read(weights, here), zero), share), equal)
                 if averaging:
                     prefetch(average, here + ahead)
                     state = write(average, here, add(mul(read(average, here), kept), mul(leaving, added)), state)
-                store(rows, item(children, first + a) * LANES, leaving)
+                store(rows, item(children, first + a) * BLOCK, leaving)
         return state
 
-    return forward
+    @njit(cache=True, nogil=True)
+    def pass_on(firsts, children, begin, end, number, rows):
+        count = fixed if fixed else number
+        for node in range(begin, end):
+            arriving, first = load(rows, node * BLOCK), item(firsts, node)
+            for a in range(count):
+                store(rows, item(children, first + a) * BLOCK, arriving)
+
+    return forward, pass_on
 
 
 def _backward_of(fixed):
-    """Values up a run of the player's nodes with `fixed` children, or with any number if that is 0."""
+    """Values up a run of nodes with `fixed` children, or any number if that is 0.
+
+    The player's, whose regrets are updated; others', which are summed; and the player's when it takes the best action.
+    """
 
     @njit(cache=True, nogil=True)
     def backward(
         edges, firsts, children, begin, end, number, weights, ahead, update, positive, negative, state, rows
     ):  # fmt: skip
         count = fixed if fixed else number
-        zero, uniform, least = splat(np.float32(0.0)), splat(np.float32(1.0 / count)), splat(_LEAST)
+        zero, uniform = splat(np.float32(0.0)), splat(np.float32(1.0 / count))
         for node in range(begin, end):
-            edge, first = item(edges, node) * LANES, item(firsts, node)
+            edge, first = item(edges, node) * BLOCK, item(firsts, node)
             total, weighted, plain = zero, zero, zero
             for a in range(count):
-                prefetch(weights, edge + ahead + a * LANES)
-                value = load(rows, item(children, first + a) * LANES)
-                regret = larger(read(weights, edge + a * LANES), zero)
+                prefetch(weights, edge + ahead + a * BLOCK)
+                value = load(rows, item(children, first + a) * BLOCK)
+                regret = larger(read(weights, edge + a * BLOCK), zero)
                 total = add(total, regret)
                 weighted = add(weighted, mul(regret, value))
                 plain = add(plain, value)
-            mixed = if_positive(sub(total, least), div(weighted, total), mul(plain, uniform))
-            store(rows, node * LANES, mixed)
+            mixed = if_positive(total, div(weighted, total), mul(plain, uniform))
+            store(rows, node * BLOCK, mixed)
             if update:
                 for a in range(count):
-                    here = edge + a * LANES
+                    here = edge + a * BLOCK
                     regret = read(weights, here)
-                    gained = sub(load(rows, item(children, first + a) * LANES), mixed)
+                    gained = sub(load(rows, item(children, first + a) * BLOCK), mixed)
                     state = write(
                         weights, here, add(mul(regret, if_positive(regret, positive, negative)), gained), state
                     )
         return state
 
-    return backward
+    @njit(cache=True, nogil=True)
+    def sum_up(firsts, children, begin, end, number, rows):
+        count = fixed if fixed else number
+        for node in range(begin, end):
+            first = item(firsts, node)
+            total = load(rows, item(children, first) * BLOCK)
+            for a in range(1, count):
+                total = add(total, load(rows, item(children, first + a) * BLOCK))
+            store(rows, node * BLOCK, total)
+
+    @njit(cache=True, nogil=True)
+    def take_best(firsts, children, begin, end, number, rows):
+        count = fixed if fixed else number
+        for node in range(begin, end):
+            first = item(firsts, node)
+            best = load(rows, item(children, first) * BLOCK)
+            for a in range(1, count):
+                best = larger(load(rows, item(children, first + a) * BLOCK), best)
+            store(rows, node * BLOCK, best)
+
+    return backward, sum_up, take_best
 
 
-_FORWARD, _FORWARD_1, _FORWARD_2, _FORWARD_3, _FORWARD_4, _FORWARD_5 = (_forward_of(n) for n in range(_UNROLLED + 1))
-_BACKWARD, _BACKWARD_1, _BACKWARD_2, _BACKWARD_3, _BACKWARD_4, _BACKWARD_5 = (
-    _backward_of(n) for n in range(_UNROLLED + 1)
-)
-
-
-@njit(cache=True, nogil=True)
-def _pass_on(firsts, children, begin, end, count, rows):
-    """Reaches down a run of nodes at which somebody else acts."""
-    for node in range(begin, end):
-        arriving, first = load(rows, node * LANES), item(firsts, node)
-        for a in range(count):
-            store(rows, item(children, first + a) * LANES, arriving)
-
-
-@njit(cache=True, nogil=True)
-def _sum_up(firsts, children, begin, end, count, rows):
-    """Values up the same."""
-    for node in range(begin, end):
-        first = item(firsts, node)
-        total = load(rows, item(children, first) * LANES)
-        for a in range(1, count):
-            total = add(total, load(rows, item(children, first + a) * LANES))
-        store(rows, node * LANES, total)
-
-
-@njit(cache=True, nogil=True)
-def _best(firsts, children, begin, end, count, rows):
-    """Values up a run of the player's nodes when it chooses the best action for each hand."""
-    for node in range(begin, end):
-        first = item(firsts, node)
-        best = load(rows, item(children, first) * LANES)
-        for a in range(1, count):
-            best = larger(load(rows, item(children, first + a) * LANES), best)
-        store(rows, node * LANES, best)
+_FORWARD, _PASS_ON = _forward_of(0)
+_FORWARD_2, _PASS_ON_2 = _forward_of(2)
+_FORWARD_3, _PASS_ON_3 = _forward_of(3)
+_FORWARD_4, _PASS_ON_4 = _forward_of(4)
+_BACKWARD, _SUM_UP, _TAKE_BEST = _backward_of(0)
+_BACKWARD_2, _SUM_UP_2, _TAKE_BEST_2 = _backward_of(2)
+_BACKWARD_3, _SUM_UP_3, _TAKE_BEST_3 = _backward_of(3)
+_BACKWARD_4, _SUM_UP_4, _TAKE_BEST_4 = _backward_of(4)
 
 
 @njit(cache=True, nogil=True)
@@ -173,22 +169,28 @@ def _forward(nodes, player, ahead, weights, average, averaging, kept, added, sta
     (edges, firsts, children), runs, num_runs = nodes
     for run in range(num_runs):
         begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
-        if item(runs, 4 * run + 2) != player:
-            _pass_on(firsts, children, begin, end, count, rows)
-            continue
+        others = (firsts, children, begin, end, count, rows)
         how = (edges, firsts, children, begin, end, count, weights, average, ahead, averaging, kept, added, state, rows)
+        mine = item(runs, 4 * run + 2) == player
         if count == 3:
-            state = _FORWARD_3(*how)
+            if mine:
+                state = _FORWARD_3(*how)
+            else:
+                _PASS_ON_3(*others)
         elif count == 2:
-            state = _FORWARD_2(*how)
+            if mine:
+                state = _FORWARD_2(*how)
+            else:
+                _PASS_ON_2(*others)
         elif count == 4:
-            state = _FORWARD_4(*how)
-        elif count == 5:
-            state = _FORWARD_5(*how)
-        elif count == 1:
-            state = _FORWARD_1(*how)
-        else:
+            if mine:
+                state = _FORWARD_4(*how)
+            else:
+                _PASS_ON_4(*others)
+        elif mine:
             state = _FORWARD(*how)
+        else:
+            _PASS_ON(*others)
     return state
 
 
@@ -199,57 +201,59 @@ def _backward(nodes, player, ahead, weights, mode, positive, negative, state, ro
     for back in range(num_runs):
         run = num_runs - 1 - back
         begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
-        if item(runs, 4 * run + 2) != player:
-            _sum_up(firsts, children, begin, end, count, rows)
-            continue
-        if mode == BEST:
-            _best(firsts, children, begin, end, count, rows)
-            continue
+        others = (firsts, children, begin, end, count, rows)
         update = mode == UPDATE
         how = (edges, firsts, children, begin, end, count, weights, ahead, update, positive, negative, state, rows)
+        mine = item(runs, 4 * run + 2) == player
         if count == 3:
-            state = _BACKWARD_3(*how)
+            if not mine:
+                _SUM_UP_3(*others)
+            elif mode == BEST:
+                _TAKE_BEST_3(*others)
+            else:
+                state = _BACKWARD_3(*how)
         elif count == 2:
-            state = _BACKWARD_2(*how)
+            if not mine:
+                _SUM_UP_2(*others)
+            elif mode == BEST:
+                _TAKE_BEST_2(*others)
+            else:
+                state = _BACKWARD_2(*how)
         elif count == 4:
-            state = _BACKWARD_4(*how)
-        elif count == 5:
-            state = _BACKWARD_5(*how)
-        elif count == 1:
-            state = _BACKWARD_1(*how)
+            if not mine:
+                _SUM_UP_4(*others)
+            elif mode == BEST:
+                _TAKE_BEST_4(*others)
+            else:
+                state = _BACKWARD_4(*how)
+        elif not mine:
+            _SUM_UP(*others)
+        elif mode == BEST:
+            _TAKE_BEST(*others)
         else:
             state = _BACKWARD(*how)
     return state
 
 
 @njit(cache=True, nogil=True)
-def _turn_showdowns(rows, slot, lanes, target, places, h, height):
-    """Reaches of a block at `lanes` slots, turned to a chunked array of `height` rows."""
+def _turn(down, rows, slot, lanes, table, places, h, height):
+    """A block at `lanes` slots, to (`down`) or from a chunked table of `height` rows, hand h in row `places[h]`."""
     for number in range(chunks(lanes // LANES)):
         begin, vectors = chunk(lanes // LANES, number)
         for k in range(vectors):
-            lane = begin * LANES * height + k * LANES
-            scatter(rows, (slot + (begin + k) * LANES) * LANES, target, places, h, vectors * LANES, lane)
-
-
-@njit(cache=True, nogil=True)
-def _turn_back(source, places, h, height, lanes, minus, totals, chips, rows, slot):
-    """The values that sweeps left in such an array, as those of a block."""
-    for number in range(chunks(lanes // LANES)):
-        begin, vectors = chunk(lanes // LANES, number)
-        width = vectors * LANES
-        values, all_hands = beyond(source, begin * LANES * height), beyond(totals, begin * LANES * NUM_CARD_ROWS)
-        paid = beyond(chips, begin * LANES)
-        for k in range(vectors):
-            to = (slot + (begin + k) * LANES) * LANES
-            gather_won(values, places, h, width, k * LANES, minus, all_hands, paid, rows, to)
+            at, lane = (slot + (begin + k) * LANES) * BLOCK, begin * LANES * height + k * LANES
+            for hand in range(0, BLOCK, LANES):
+                if down:
+                    scatter(rows, at + hand, table, places, h + hand, vectors * LANES, lane)
+                else:
+                    gather(table, places, h + hand, vectors * LANES, lane, rows, at + hand)
 
 
 @njit(cache=True, nogil=True)
 def _go_down(trees, deals, scratch, top, work, board, part):
     """The opponent's reaches of a part, down to its leaves, and the values of those at which the hand ends."""
     other, s = 1 - work.me, deals.street[board]
-    hands, final, height = deals.hands[other], deals.final[board], deals.twin.shape[1]
+    hands, final, height = deals.hands[other], deals.final[board], deals.in_order.size
     slots = trees.node_at[part + 1] - trees.node_at[part]
     shown, folded, roots = trees.showdown_lanes[part], trees.fold_lanes[part], trees.roots[part]
     above, above_at = (top.reach, 0) if s == 1 else (scratch.reach, scratch.begin[max(s - 1, 0)])
@@ -261,51 +265,46 @@ def _go_down(trees, deals, scratch, top, work, board, part):
     alive = address(deals.alive, (other * len(deals.street) + board) * height)
     place = address(deals.place, (other * len(deals.groups) + max(final, 0)) * height)
     shown_reach, folded_reach = address(scratch.showdown_reach, 0), address(scratch.fold_reach, scratch.fold_begin[s])
-    cards, totals = address(deals.cards, other * height * 2), scratch.totals_begin[s]
-    scratch.fold_totals[totals : totals + NUM_CARD_ROWS * folded] = 0.0
-    no_twin = scratch.fold_begin[s] + height * folded
-    scratch.fold_reach[no_twin : no_twin + folded] = 0.0
-    fold_totals = address(scratch.fold_totals, totals)
+    in_order = address(deals.in_order, 0)
     averaging = work.averaging[s]
     kept, added = splat(np.float32(work.weights[0])), splat(np.float32(work.weights[1]))
     state = noise(work.seed + 64 * board + part)
-    for block in range(hands // LANES):
-        h = block * LANES
+    for block in range(hands // BLOCK):
+        h = block * BLOCK
         mask = load(alive, h)
         for root in range(roots):
             at = above_at + (trees.root_at[part] + root) * hands + h
             arriving = load(above, at) if s else load(work.ranges, h)
-            store(rows, root * LANES, mul(arriving, mask))
-        at = deals.base[other, board] + trees.edge_at[part, other] * hands + block * edges * LANES
+            store(rows, root * BLOCK, mul(arriving, mask))
+        at = deals.base[other, board] + trees.edge_at[part, other] * hands + block * edges * BLOCK
         state = _forward(
-            nodes, other, edges * LANES, address(work.theirs, at), address(work.average, at if averaging else 0),
+            nodes, other, edges * BLOCK, address(work.theirs, at), address(work.average, at if averaging else 0),
             averaging, kept, added, state, rows,
         )  # fmt: skip
         if final >= 0:
             for k in range(trees.opened[part]):
                 reach = mul(load(above, above_at + (all_roots + k) * hands + h), mask)
-                store(rows, (slots + trees.showdowns[part] + k) * LANES, reach)
-            _turn_showdowns(rows, slots, shown, shown_reach, place, h, height + 1)
+                store(rows, (slots + trees.showdowns[part] + k) * BLOCK, reach)
+            _turn(True, rows, slots, shown, shown_reach, place, h, height + 1)
         else:
             for k in range(going):
-                store(below, below_at + k * hands + h, load(rows, (slots + folded + k) * LANES))
+                store(below, below_at + k * hands + h, load(rows, (slots + folded + k) * BLOCK))
             for k in range(passed):
                 reach = mul(load(above, above_at + (all_roots + k) * hands + h), mask)
                 store(below, below_at + (going + k) * hands + h, reach)
-        for lane in range(0, folded, LANES):
-            at = (slots + shown + lane) * LANES
-            scatter_and_count(rows, at, folded_reach, h, folded, lane, cards, fold_totals)
+        _turn(True, rows, slots + shown, folded, folded_reach, in_order, h, height + 1)
     if final >= 0:
         _show_down(trees, deals, scratch, work.me, final, part)
     else:
         value = top.value if s == 0 else scratch.value
         value[below_at : below_at + trees.ledger[s] * deals.hands[work.me]] = 0.0
+    _fold(trees, deals, scratch, work.me, s, part)
 
 
 @njit(cache=True, nogil=True)
 def _show_down(trees, deals, scratch, me, final, part):
-    """What `_turn_back` makes values of a part's showdowns from."""
-    other, height, lanes = 1 - me, deals.twin.shape[1], trees.showdown_lanes[part]
+    """The values of a part's showdowns."""
+    other, height, lanes = 1 - me, deals.in_order.size, trees.showdown_lanes[part]
     minus, cards = address(deals.minus, me * height * 2), address(deals.cards, other * height * 2)
     order, group = address(deals.order[me, final], 0), address(deals.group[me, final], 0)
     their_order, their_group = address(deals.order[other, final], 0), address(deals.group[other, final], 0)
@@ -317,17 +316,35 @@ def _show_down(trees, deals, scratch, me, final, part):
             matrices = address(trees.matrices, me * height * height * lanes + begin * LANES)
             payoffs(matrices, lanes, deals.real[me], height, deals.real[other], vectors, reach, value)
         else:
-            totals = address(scratch.showdown_totals, begin * LANES * NUM_CARD_ROWS)
+            chips = address(trees.showdown_chips, trees.showdown_at[part] + begin * LANES)
             showdowns(
-                vectors, order, group, minus, their_order, their_group, cards, deals.groups[final], reach, value, totals
-            )
+                vectors, order, group, minus, their_order, their_group, cards, deals.groups[final], chips,
+                reach, value, address(scratch.card_totals, 0),
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _fold(trees, deals, scratch, me, s, part):
+    """The values of a part's folds."""
+    other, height, lanes = 1 - me, deals.in_order.size, trees.fold_lanes[part]
+    minus, cards = address(deals.minus, me * height * 2), address(deals.cards, other * height * 2)
+    for number in range(chunks(lanes // LANES)):
+        begin, vectors = chunk(lanes // LANES, number)
+        base = scratch.fold_begin[s] + begin * LANES * (height + 1)
+        no_twin = base + height * vectors * LANES
+        scratch.fold_reach[no_twin : no_twin + vectors * LANES] = 0.0
+        folds(
+            vectors, minus, address(deals.twin, me * height), deals.real[me], cards, deals.real[other],
+            address(trees.fold_chips[me], trees.fold_at[part] + begin * LANES),
+            address(scratch.fold_reach, base), address(scratch.fold_value, base), address(scratch.card_totals, 0),
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
 def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered_at):
     """The player's values of a part, up to its roots; they are `delivered`, with those of earlier all-ins."""
     me, s, final = work.me, deals.street[board], deals.final[board]
-    hands, height = deals.hands[me], deals.twin.shape[1]
+    hands, height = deals.hands[me], deals.in_order.size
     slots = trees.node_at[part + 1] - trees.node_at[part]
     shown, folded, roots = trees.showdown_lanes[part], trees.fold_lanes[part], trees.roots[part]
     below, below_at = (top.value, 0) if s == 0 else (scratch.value, scratch.begin[s])
@@ -337,42 +354,36 @@ def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered
     rows, nodes, edges = address(scratch.rows, 0), _nodes(trees, part), trees.edges[part, me]
     alive = address(deals.alive, (me * len(deals.street) + board) * height)
     place = address(deals.place, (me * len(deals.groups) + max(final, 0)) * height)
-    shown_value, folded_reach = address(scratch.showdown_value, 0), address(scratch.fold_reach, scratch.fold_begin[s])
-    shown_totals = address(scratch.showdown_totals, 0)
-    fold_totals = address(scratch.fold_totals, scratch.totals_begin[s])
-    shown_chips = address(trees.showdown_chips, trees.showdown_at[part])
-    fold_chips = address(trees.fold_chips[me], trees.fold_at[part])
-    minus, twin = address(deals.minus, me * height * 2), address(deals.twin, me * height)
+    shown_value, folded_value = address(scratch.showdown_value, 0), address(scratch.fold_value, scratch.fold_begin[s])
+    in_order = address(deals.in_order, 0)
     positive, negative = splat(np.float32(work.weights[2])), splat(np.float32(work.weights[3]))
     kept, added = splat(np.float32(work.watch_weights[0])), splat(np.float32(work.watch_weights[1]))
     watch = work.watch
     state = noise(work.seed + 64 * board + part)
-    for block in range(hands // LANES):
-        h = block * LANES
+    for block in range(hands // BLOCK):
+        h = block * BLOCK
         mask = load(alive, h)
         if final >= 0:
-            _turn_back(shown_value, place, h, height + 1, shown, minus, shown_totals, shown_chips, rows, slots)
+            _turn(False, rows, slots, shown, shown_value, place, h, height + 1)
             for k in range(trees.opened[part]):
-                value = load(rows, (slots + trees.showdowns[part] + k) * LANES)
+                value = load(rows, (slots + trees.showdowns[part] + k) * BLOCK)
                 store(delivered, delivered_at + (all_roots + k) * hands + h, mul(value, mask))
         else:
             for k in range(going):
-                store(rows, (slots + folded + k) * LANES, load(below, below_at + k * hands + h))
+                store(rows, (slots + folded + k) * BLOCK, load(below, below_at + k * hands + h))
             for k in range(passed):
                 value = load(below, below_at + (going + k) * hands + h)
                 store(delivered, delivered_at + (all_roots + k) * hands + h, mul(value, mask))
-        for lane in range(0, folded, LANES):
-            to = (slots + shown + lane) * LANES
-            gather_folds(folded_reach, twin, h, folded, lane, minus, fold_totals, fold_chips, rows, to)
-        at = deals.base[me, board] + trees.edge_at[part, me] * hands + block * edges * LANES
-        state = _backward(nodes, me, edges * LANES, address(work.mine, at), work.mode, positive, negative, state, rows)
+        _turn(False, rows, slots + shown, folded, folded_value, in_order, h, height + 1)
+        at = deals.base[me, board] + trees.edge_at[part, me] * hands + block * edges * BLOCK
+        state = _backward(nodes, me, edges * BLOCK, address(work.mine, at), work.mode, positive, negative, state, rows)
         for root in range(roots):
             at = delivered_at + (trees.root_at[part] + root) * hands + h
-            store(delivered, at, mul(load(rows, root * LANES), mask))
+            store(delivered, at, mul(load(rows, root * BLOCK), mask))
         for number in range(watch.at[board], watch.at[board + 1]):
             if watch.parts[number] == part:
                 here = number * hands + h
-                value = mul(load(rows, watch.rows[number] * LANES), added)
+                value = mul(load(rows, watch.rows[number] * BLOCK), added)
                 store(watch.values, here, add(mul(load(watch.values, here), kept), value))
 
 
@@ -393,7 +404,7 @@ def _collect(trees, deals, me, board, delivered, delivered_at, target, target_at
     for image in range(deals.image_at[board], deals.image_at[board + 1]):
         permutation = deals.images[image]
         if permutation < 0:
-            for i in range(0, trees.ledger[s - 1] * hands, LANES):
+            for i in range(0, trees.ledger[s - 1] * hands, BLOCK):
                 value = mul(load(delivered, delivered_at + i), splat(chance))
                 store(target, target_at + i, add(load(target, target_at + i), value))
         else:

@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from solver.sweeps import NUM_CARD_ROWS
+from solver.sweeps import MAX_VECTORS, NUM_CARD_ROWS
 from solver.tables import F32, F64, I32, Deals, Scratch, Top, Trees, aligned_zeros
-from solver.vectors import LANES
+from solver.vectors import BLOCK, LANES
 
 NO_MATRICES = np.zeros((0, 0, 0, 0), np.float32)
 
@@ -185,14 +185,13 @@ class Problem:
         slots = trees.showdown_lanes + trees.fold_lanes + trees.ledger[streets]
         rows = int((np.diff(trees.node_at) + slots).max())
         return Scratch(
-            rows=aligned_zeros(rows * LANES),
+            rows=aligned_zeros(rows * BLOCK),
             showdown_reach=aligned_zeros((widest + 1) * shown),
             showdown_value=aligned_zeros((widest + 1) * shown),
-            showdown_totals=aligned_zeros(NUM_CARD_ROWS * shown),
             fold_reach=aligned_zeros((widest + 1) * int(lanes[-1])),
+            fold_value=aligned_zeros((widest + 1) * int(lanes[-1])),
             fold_begin=(widest + 1) * lanes,
-            fold_totals=aligned_zeros(NUM_CARD_ROWS * int(lanes[-1])),
-            totals_begin=NUM_CARD_ROWS * lanes,
+            card_totals=aligned_zeros(NUM_CARD_ROWS * MAX_VECTORS * LANES),
             reach=aligned_zeros(int(begin[-1])),
             value=aligned_zeros(int(begin[-1])),
             begin=begin,

@@ -31,6 +31,7 @@ from solver.deals import Hand, Table, build_deals, opposing_weights
 from solver.menu import Menu
 from solver.problem import Problem, stack
 from solver.tables import F64, I32, padded
+from solver.vectors import BLOCK
 
 Range = npt.NDArray[np.floating]
 
@@ -296,7 +297,7 @@ def _forests(root: State, menu: Menu, max_nodes: int) -> tuple[Forest, ...]:
 
 
 def _price(forests: Sequence[Forest], table: Table, storage: Storage) -> Price:
-    hands = [padded(len(hands)) for hands in table.hands]
+    hands = [padded(len(hands), BLOCK) for hands in table.hands]
     boards = [len(street) for street in table.boards]
     pairs = [
         count * (forest.edges[0] * hands[0] + forest.edges[1] * hands[1])

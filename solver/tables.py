@@ -2,7 +2,7 @@
 
 [s] counts streets from the root. The betting of the last street is cut into parts, a few roots each, so that what one
 part needs stays in the second cache; other streets are one part. [part] counts through all streets. H[p] is the number of hands of player p, padded to whole vectors, and `widest` the
-larger of both; a block is sixteen hands. Regrets and averages of a board lie as [part][block][edge][16 hands], one board
+larger of both; a block is `vectors.BLOCK` hands. Regrets and averages of a board lie as [part][block][edge][hand], one board
 after another.
 
 The *ledger* of a street holds what goes on below it: a row of hands for each root of the next street, for each all-in
@@ -67,6 +67,7 @@ class Deals(NamedTuple):
     final: I32  # [board] its number among the last street's boards, or -1
     order: I32  # [player, final board, place] live hands by strength
     place: I32  # [player, final board, hand] its place in `order`, or the row after the last for others
+    in_order: I32  # [hand] 0, 1, 2, …
     group: I32  # [player, final board, group + 1] where a strength begins in `order`
     groups: I32  # [final board]
     chance: F32  # [s] probability of each board of a street, given both hands and the board before
@@ -80,14 +81,13 @@ class Deals(NamedTuple):
 class Scratch(NamedTuple):
     """Working memory of one thread."""
 
-    rows: F32  # [node, then slot][16] reaches on the way down, values on the way up
+    rows: F32  # [node, then slot][hand of a block] reaches on the way down, values on the way up
     showdown_reach: F32  # [chunk][place, and one more row][lane]
     showdown_value: F32
-    showdown_totals: F32  # [chunk][card row][lane]
-    fold_reach: F32  # [s][hand, and a row of zeros][lane]
+    fold_reach: F32  # [s][chunk][hand, and a row of zeros][lane]
+    fold_value: F32
     fold_begin: I64  # [s]
-    fold_totals: F32  # [s][card row][lane]
-    totals_begin: I64  # [s]
+    card_totals: F32  # [card row][lane]
     reach: F32  # [s][row of the ledger][hand]; the first street's is in `Top`
     value: F32
     begin: I64  # [s]

@@ -1,17 +1,17 @@
-"""Explicit vectors for numba: float32 lanes as one value, sixteen of them or a whole row.
+"""Explicit vectors for numba: rows of float32 lanes as one value, some whole number of sixteens.
 
 Plain numba loops over lanes do not vectorise when arrays might alias, which is the difference between a slow solver and
-a fast one. These intrinsics emit LLVM's vector types directly; the backend maps them to whatever the machine has (for
-sixteen lanes one AVX-512 register, two of AVX, four of NEON). Everything hot in `kernels.py` and `sweeps.py` is written
-on them.
+a fast one. These intrinsics emit LLVM's `<16 x float>` directly; the backend maps it to whatever the machine has (one
+AVX-512 register, two of AVX, four of NEON). Everything hot in the solver is written on them. A row is several vectors
+because LLVM's own wider ones are slow unless their length is a power of two.
 
 Arrays are flat and C-contiguous, or the address of one; an index counts elements. Nothing is checked: callers keep all
 lanes inside the array. Multiplications and additions may be fused (`contract`), nothing else is relaxed.
 
-`read` and `write` also take uint16 arrays, which hold bfloat16: the upper half of a float32. Rounding is dithered, up
-with the probability of the part cut off, so that sums of many small steps stay right in the mean: a running sum rounded
-to nearest stops moving. The dither comes from a linear congruential generator in each lane (`Noise`), seeded by the
-caller, so that results repeat.
+Hands come in *blocks* of `BLOCK`. `read` and `write` move a block of regrets or averages, of float32 arrays or of uint16
+arrays, which hold bfloat16: the upper half of a float32. Rounding is dithered, up with the probability of the part cut
+off, so that sums of many small steps stay right in the mean: a running sum rounded to nearest stops moving. The dither
+comes from a linear congruential generator in each lane (`noise`), seeded by the caller, so that results repeat.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from numba.core.errors import TypingError
 from numba.core.extending import intrinsic, register_model
 
 LANES = 16
+BLOCK = 16
+"""Hands in a block: two vectors, which halves what a node costs besides its arithmetic."""
 
 _FLOAT = ir.FloatType()
 _INDEX = ir.IntType(32)
@@ -32,23 +34,11 @@ VECTOR = ir.VectorType(_FLOAT, LANES)
 _INTEGERS = ir.VectorType(_INDEX, LANES)
 _HALVES = ir.VectorType(ir.IntType(16), LANES)
 _BYTE_POINTER = ir.IntType(8).as_pointer()
-FLAGS = ("contract", "nsz")
-
-
-class _Vector(types.Type):
-    def __init__(self):
-        super().__init__(name="vector16f32")
-
-
-@register_model(_Vector)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, VECTOR)
+_LINE_BYTES = 64
+_FLAGS = ("contract", "nsz")
 
 
 class _Row(types.Type):
-    """Several vectors as one value. (LLVM's own wide vectors are slow unless their length is a power of two.)"""
-
     def __init__(self, vectors):
         self.vectors = vectors
         super().__init__(name=f"row{vectors}")
@@ -60,24 +50,9 @@ class _RowModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, ir.ArrayType(VECTOR, fe_type.vectors))
 
 
-def _parts(builder, kind, value):
-    """The vectors of a row, or the one vector."""
-    return [builder.extract_value(value, n) for n in range(kind.vectors)] if isinstance(kind, _Row) else [value]
-
-
-def _whole(builder, kind, parts):
-    """The inverse."""
-    if not isinstance(kind, _Row):
-        return parts[0]
-    value = ir.Constant(ir.ArrayType(VECTOR, kind.vectors), ir.Undefined)
-    for number, part in enumerate(parts):
-        value = builder.insert_value(value, part, number)
-    return value
-
-
 class _Noise(types.Type):
     def __init__(self):
-        super().__init__(name="noise16")
+        super().__init__(name="noise")
 
 
 @register_model(_Noise)
@@ -98,8 +73,19 @@ class _AddressModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
 
 
-vec16 = _Vector()
-noise16 = _Noise()
+_BLOCK = _Row(BLOCK // LANES)
+_NOISE = _Noise()
+
+
+def _vectors(builder, kind, row):
+    return [builder.extract_value(row, number) for number in range(kind.vectors)]
+
+
+def _row(builder, vectors):
+    row = ir.Constant(ir.ArrayType(VECTOR, len(vectors)), ir.Undefined)
+    for number, vector in enumerate(vectors):
+        row = builder.insert_value(row, vector, number)
+    return row
 
 
 def element_at(context, builder, array_type, array, index):
@@ -109,8 +95,14 @@ def element_at(context, builder, array_type, array, index):
     return builder.gep(data, [index])
 
 
-def pointer_to(context, builder, array_type, array, index, vector=VECTOR):
+def vector_at(context, builder, array_type, array, index, vector=VECTOR):
+    """The same, as a pointer to a vector."""
     return builder.bitcast(element_at(context, builder, array_type, array, index), vector.as_pointer())
+
+
+def integers(values):
+    """A constant vector."""
+    return ir.Constant(_INTEGERS, list(values))
 
 
 @intrinsic
@@ -129,16 +121,6 @@ def address(typingctx, array, index):
 
 
 @intrinsic
-def beyond(typingctx, start, index):
-    """The address of the element so many after that of another address."""
-
-    def codegen(context, builder, signature, args):
-        return element_at(context, builder, signature.args[0], args[0], args[1])
-
-    return start(start, types.intp), codegen
-
-
-@intrinsic
 def item(typingctx, array, index):
     """The integer at `index` from an address on."""
 
@@ -149,124 +131,181 @@ def item(typingctx, array, index):
     return types.intp(array, types.intp), codegen
 
 
-def integers(indices):
-    return ir.Constant(ir.VectorType(_INDEX, LANES), list(indices))
-
-
 @lru_cache
 def loader(vectors):
     """An intrinsic: a row of so many vectors from `array[index]` on."""
-    kind = _Row(vectors)
 
     @intrinsic
     def load_row(typingctx, array, index):
         def codegen(context, builder, signature, args):
-            first = pointer_to(context, builder, signature.args[0], args[0], args[1])
-            parts = [
-                builder.load(builder.gep(first, [ir.Constant(_INDEX, number)]), align=4) for number in range(vectors)
-            ]
-            return _whole(builder, kind, parts)
+            first = vector_at(context, builder, signature.args[0], args[0], args[1])
+            places = [builder.gep(first, [ir.Constant(_INDEX, number)]) for number in range(vectors)]
+            return _row(builder, [builder.load(place, align=4) for place in places])
 
-        return kind(array, types.intp), codegen
+        return _Row(vectors)(array, types.intp), codegen
 
     return load_row
 
 
 @lru_cache
-def zeros(vectors):
-    """An intrinsic: a row of zeros."""
-    kind = _Row(vectors)
+def filler(vectors):
+    """An intrinsic: a row with the same float32 in every lane."""
 
     @intrinsic
-    def zero_row(typingctx):
+    def fill_row(typingctx, value):
         def codegen(context, builder, signature, args):
-            return _whole(builder, kind, [ir.Constant(VECTOR, [0.0] * LANES)] * vectors)
+            undefined = ir.Constant(VECTOR, ir.Undefined)
+            single = builder.insert_element(undefined, args[0], ir.Constant(_INDEX, 0))
+            return _row(builder, [builder.shuffle_vector(single, undefined, integers([0] * LANES))] * vectors)
 
-        return kind(), codegen
+        return _Row(vectors)(types.float32), codegen
 
-    return zero_row
+    return fill_row
 
 
-@intrinsic
-def load(typingctx, array, index):
-    """`array[index : index + 16]`, float32."""
-
-    def codegen(context, builder, signature, args):
-        return builder.load(pointer_to(context, builder, signature.args[0], args[0], args[1]), align=4)
-
-    return vec16(array, types.intp), codegen
+load = loader(BLOCK // LANES)
+splat = filler(BLOCK // LANES)
 
 
 @intrinsic
-def store(typingctx, array, index, value):
-    """A vector or a row to `array[index]` and what follows, float32."""
+def store(typingctx, array, index, row):
+    """A row to `array[index]` and what follows, float32."""
 
     def codegen(context, builder, signature, args):
-        first = pointer_to(context, builder, signature.args[0], args[0], args[1])
-        for number, part in enumerate(_parts(builder, signature.args[2], args[2])):
-            builder.store(part, builder.gep(first, [ir.Constant(_INDEX, number)]), align=4)
+        first = vector_at(context, builder, signature.args[0], args[0], args[1])
+        for number, vector in enumerate(_vectors(builder, row, args[2])):
+            builder.store(vector, builder.gep(first, [ir.Constant(_INDEX, number)]), align=4)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, value), codegen
+    return types.void(array, types.intp, row), codegen
 
 
-def _splat_bits(builder, value):
-    undefined = ir.Constant(_INTEGERS, ir.Undefined)
-    single = builder.insert_element(undefined, value, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(single, undefined, integers([0] * LANES))
+def _elementwise(count, doc, emit):
+    """An intrinsic that does the same to every vector of `count` rows."""
+
+    def typed(*rows):
+        def codegen(context, builder, signature, args):
+            columns = zip(*[_vectors(builder, rows[0], row) for row in args], strict=True)
+            return _row(builder, [emit(builder, *column) for column in columns])
+
+        return rows[0](*rows), codegen
+
+    if count == 2:
+
+        @intrinsic
+        def function(typingctx, a, b):
+            return typed(a, b)
+
+    else:
+
+        @intrinsic
+        def function(typingctx, a, b, c):
+            return typed(a, b, c)
+
+    function.__doc__ = doc
+    return function
+
+
+def _is_larger(builder, a, b):
+    return builder.fcmp_ordered(">", a, b)
+
+
+_ZERO = ir.Constant(VECTOR, [0.0] * LANES)
+
+add = _elementwise(2, "`a + b`", lambda builder, a, b: builder.fadd(a, b, flags=_FLAGS))
+sub = _elementwise(2, "`a - b`", lambda builder, a, b: builder.fsub(a, b, flags=_FLAGS))
+mul = _elementwise(2, "`a * b`", lambda builder, a, b: builder.fmul(a, b, flags=_FLAGS))
+div = _elementwise(2, "`a / b`", lambda builder, a, b: builder.fdiv(a, b, flags=_FLAGS))
+larger = _elementwise(
+    2,
+    "The larger of each lane; `b` where they are equal or unordered.",
+    lambda builder, a, b: builder.select(_is_larger(builder, a, b), a, b),
+)
+if_positive = _elementwise(
+    3,
+    "Lanes of `b` where `a` > 0, of `c` elsewhere.",
+    lambda builder, a, b, c: builder.select(_is_larger(builder, a, _ZERO), b, c),
+)
 
 
 def _times_plus(builder, state, factor, plus):
-    product = builder.mul(state, ir.Constant(_INTEGERS, [factor] * LANES))
-    return builder.add(product, ir.Constant(_INTEGERS, plus))
+    product = builder.mul(state, integers([factor] * LANES))
+    return builder.add(product, integers(plus))
 
 
 @intrinsic
 def noise(typingctx, seed):
-    """The generators of sixteen lanes from one integer."""
+    """Generators of sixteen lanes from one integer."""
 
     def codegen(context, builder, signature, args):
-        seeds = _splat_bits(builder, builder.trunc(args[0], _INDEX))
+        undefined = ir.Constant(_INTEGERS, ir.Undefined)
+        single = builder.insert_element(undefined, builder.trunc(args[0], _INDEX), ir.Constant(_INDEX, 0))
+        seeds = builder.shuffle_vector(single, undefined, integers([0] * LANES))
         state = _times_plus(builder, seeds, 0x9E3779B1, [(lane * 0x85EBCA6B) & 0xFFFFFFFF for lane in range(LANES)])
         high = builder.lshr(state, integers([15] * LANES))
         return _times_plus(builder, builder.xor(state, high), 0x2C1B3C6D, [0x297A2D39] * LANES)
 
-    return noise16(types.int64), codegen
+    return _NOISE(types.int64), codegen
 
 
 @intrinsic
 def read(typingctx, array, index):
-    """Sixteen numbers of an array of float32, or of bfloat16 in uint16."""
+    """A block of an array of float32, or of bfloat16 in uint16."""
     halves = array.dtype == types.uint16
 
     def codegen(context, builder, signature, args):
-        kind = _HALVES if halves else VECTOR
-        found = builder.load(pointer_to(context, builder, signature.args[0], args[0], args[1], kind), align=2)
-        if not halves:
-            return found
-        bits = builder.shl(builder.zext(found, _INTEGERS), integers([16] * LANES))
-        return builder.bitcast(bits, VECTOR)
+        first = vector_at(context, builder, signature.args[0], args[0], args[1], _HALVES if halves else VECTOR)
+        vectors = []
+        for number in range(_BLOCK.vectors):
+            found = builder.load(builder.gep(first, [ir.Constant(_INDEX, number)]), align=2)
+            if halves:
+                bits = builder.shl(builder.zext(found, _INTEGERS), integers([16] * LANES))
+                found = builder.bitcast(bits, VECTOR)
+            vectors.append(found)
+        return _row(builder, vectors)
 
-    return vec16(array, types.intp), codegen
+    return _BLOCK(array, types.intp), codegen
 
 
 @intrinsic
-def write(typingctx, array, index, value, state):
+def write(typingctx, array, index, row, state):
     """The inverse of `read`, dithered for bfloat16; returns the next state of the noise."""
     halves = array.dtype == types.uint16
 
     def codegen(context, builder, signature, args):
-        array_type, (array, index, value, state) = signature.args[0], args
-        if not halves:
-            builder.store(value, pointer_to(context, builder, array_type, array, index), align=2)
-            return state
-        sixteen = integers([16] * LANES)
-        dithered = builder.add(builder.bitcast(value, _INTEGERS), builder.lshr(state, sixteen))
-        kept = builder.trunc(builder.lshr(dithered, sixteen), _HALVES)
-        builder.store(kept, pointer_to(context, builder, array_type, array, index, _HALVES), align=2)
-        return _times_plus(builder, state, 1664525, [1013904223] * LANES)
+        array, index, row, state = args
+        first = vector_at(context, builder, signature.args[0], array, index, _HALVES if halves else VECTOR)
+        for number, vector in enumerate(_vectors(builder, _BLOCK, row)):
+            if halves:
+                sixteen = integers([16] * LANES)
+                dithered = builder.add(builder.bitcast(vector, _INTEGERS), builder.lshr(state, sixteen))
+                vector = builder.trunc(builder.lshr(dithered, sixteen), _HALVES)
+                state = _times_plus(builder, state, 1664525, [1013904223] * LANES)
+            builder.store(vector, builder.gep(first, [ir.Constant(_INDEX, number)]), align=2)
+        return state
 
-    return noise16(array, types.intp, vec16, noise16), codegen
+    return _NOISE(array, types.intp, _BLOCK, _NOISE), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Ask for the cache lines of a block of an array, which may lie outside it."""
+    lines = max(1, BLOCK * array.dtype.bitwidth // 8 // _LINE_BYTES)
+
+    def codegen(context, builder, signature, args):
+        first = element_at(context, builder, signature.args[0], args[0], args[1])
+        first = builder.bitcast(first, _BYTE_POINTER)
+        kinds = [_BYTE_POINTER, _INDEX, _INDEX, _INDEX]
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0i8"
+        )
+        reading, keep, data = (ir.Constant(_INDEX, value) for value in (0, 3, 1))
+        for line in range(lines):
+            place = builder.gep(first, [ir.Constant(_INDEX, line * _LINE_BYTES)])
+            builder.call(function, [place, reading, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
 
 
 @intrinsic
@@ -278,77 +317,3 @@ def take_ticket(typingctx, tickets):
         return builder.atomic_rmw("add", pointer, ir.Constant(ir.IntType(64), 1), "monotonic")
 
     return types.int64(tickets), codegen
-
-
-@intrinsic
-def prefetch(typingctx, array, index):
-    """Ask for the cache line of `array[index]`, which may lie outside the array."""
-
-    def codegen(context, builder, signature, args):
-        pointer = pointer_to(context, builder, signature.args[0], args[0], args[1])
-        pointer = builder.bitcast(pointer, _BYTE_POINTER)
-        kinds = [_BYTE_POINTER, _INDEX, _INDEX, _INDEX]
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), kinds), "llvm.prefetch.p0i8"
-        )
-        read, keep, data = (ir.Constant(_INDEX, value) for value in (0, 3, 1))
-        builder.call(function, [pointer, read, keep, data])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), codegen
-
-
-def _arithmetic(operation, doc, flags=FLAGS):
-    @intrinsic
-    def function(typingctx, a, b):
-        def codegen(context, builder, signature, args):
-            pairs = zip(_parts(builder, a, args[0]), _parts(builder, a, args[1]), strict=True)
-            return _whole(builder, a, [getattr(builder, operation)(x, y, flags=flags) for x, y in pairs])
-
-        return a(a, a), codegen
-
-    function.__doc__ = doc
-    return function
-
-
-add = _arithmetic("fadd", "`a + b`")
-sub = _arithmetic("fsub", "`a - b`")
-mul = _arithmetic("fmul", "`a * b`")
-div = _arithmetic(
-    "fdiv",
-    "`a / b`, from an estimate of 1 / b and a Newton step: right to a few units of the last place.",
-    FLAGS + ("arcp",),
-)
-
-
-@intrinsic
-def splat(typingctx, value):
-    """The float32 `value` in every lane."""
-
-    def codegen(context, builder, signature, args):
-        undefined = ir.Constant(VECTOR, ir.Undefined)
-        single = builder.insert_element(undefined, args[0], ir.Constant(_INDEX, 0))
-        return builder.shuffle_vector(single, undefined, integers([0] * LANES))
-
-    return vec16(types.float32), codegen
-
-
-@intrinsic
-def larger(typingctx, a, b):
-    """The larger of each lane; `b` where they are equal or unordered."""
-
-    def codegen(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered(">", args[0], args[1]), args[0], args[1])
-
-    return vec16(vec16, vec16), codegen
-
-
-@intrinsic
-def if_positive(typingctx, test, a, b):
-    """Lanes of `a` where `test` > 0, of `b` elsewhere."""
-
-    def codegen(context, builder, signature, args):
-        zero = ir.Constant(VECTOR, [0.0] * LANES)
-        return builder.select(builder.fcmp_ordered(">", args[0], zero), args[1], args[2])
-
-    return vec16(vec16, vec16, vec16), codegen
