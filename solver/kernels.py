@@ -1,12 +1,13 @@
 """The passes of range-vector CFR over one part of a street's betting on one board, a block of hands at a time.
 
-To update a player, the *opponent's* reaches go down (`_go_down`): at each of its nodes its strategy, recomputed from its
-regrets, splits the reach, and the average is updated on the way, since that is the player whose own reach is at hand.
-The reaches at the leaves are turned from [slot][hand] to [hand][lane] (`solver.tiles`) and swept (`solver.sweeps`). The values are
-turned back and go up (`_come_up`): at the player's own nodes its regrets are updated in the same pass that mixes them.
+To update a player, the *opponent's* reaches go down (`_go_down`): at each of its nodes its strategy, recomputed from
+its regrets, splits the reach, and the average is updated on the way, since that is the player whose own reach is at
+hand. The reaches at the leaves are turned from [slot][hand] to [hand][lane] (`solver.tiles`) and swept
+(`solver.sweeps`). The values are turned back and go up (`_come_up`): at the player's own nodes its regrets are updated
+in the same pass that mixes them.
 
-Nodes come in runs of equal player and number of children; for two, three and four the loops are compiled apart. Regrets of later
-streets leave out the probability of their board: it scales all of a board's regrets alike.
+Nodes come in runs of equal player and number of children; for two, three and four the loops are compiled apart.
+Regrets of later streets leave out the probability of their board: it scales all of a board's regrets alike.
 
 A pass is `open_root`, then the tasks (boards of the second street with all that follow, depth first, so that every
 street needs scratch for one board only), then `close_root`. Any thread may do any task: each delivers its values to a
@@ -20,8 +21,8 @@ checked: `solver.subgame` builds what is passed here.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from solver.compiled import kernel
 from solver.sweeps import chunk, chunks, folds, payoffs, showdowns
 from solver.tables import Work
 from solver.tiles import gather, scatter
@@ -46,6 +47,9 @@ from solver.vectors import (
     write,
 )
 
+AHEAD = 128 * BLOCK
+"""How far ahead regrets and averages are asked for: they are read in order on the way down, backwards on the way up."""
+
 UPDATE, BEST, FOLLOW = 0, 1, 2
 """What the player does in a pass: update its regrets, respond best, or follow the weights given."""
 
@@ -53,9 +57,9 @@ UPDATE, BEST, FOLLOW = 0, 1, 2
 def _forward_of(fixed):
     """Reaches down a run of nodes with `fixed` children, or any number if that is 0: the player's, and others'."""
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def forward(
-        edges, firsts, children, begin, end, number, weights, average, ahead, averaging, kept, added, state, rows
+        edges, firsts, children, begin, end, number, weights, average, averaging, kept, added, state, rows
     ):  # fmt: skip
         count = fixed if fixed else number
         zero, one, uniform = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(1.0 / count))
@@ -64,7 +68,7 @@ def _forward_of(fixed):
             edge, first = item(edges, node) * BLOCK, item(firsts, node)
             total = zero
             for a in range(count):
-                prefetch(weights, edge + ahead + a * BLOCK)
+                prefetch(weights, edge + AHEAD + a * BLOCK)
                 total = add(total, larger(read(weights, edge + a * BLOCK), zero))
             share = if_positive(total, mul(div(one, total), arriving), zero)
             equal = if_positive(total, zero, mul(arriving, uniform))
@@ -72,12 +76,12 @@ def _forward_of(fixed):
                 here = edge + a * BLOCK
                 leaving = add(mul(larger(read(weights, here), zero), share), equal)
                 if averaging:
-                    prefetch(average, here + ahead)
+                    prefetch(average, here + AHEAD)
                     state = write(average, here, add(mul(read(average, here), kept), mul(leaving, added)), state)
                 store(rows, item(children, first + a) * BLOCK, leaving)
         return state
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def pass_on(firsts, children, begin, end, number, rows):
         count = fixed if fixed else number
         for node in range(begin, end):
@@ -94,17 +98,17 @@ def _backward_of(fixed):
     The player's, whose regrets are updated; others', which are summed; and the player's when it takes the best action.
     """
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def backward(
-        edges, firsts, children, begin, end, number, weights, ahead, update, positive, negative, state, rows
+        edges, firsts, children, begin, end, number, weights, update, positive, negative, state, rows
     ):  # fmt: skip
         count = fixed if fixed else number
         zero, uniform = splat(np.float32(0.0)), splat(np.float32(1.0 / count))
-        for node in range(begin, end):
+        for node in range(end - 1, begin - 1, -1):
             edge, first = item(edges, node) * BLOCK, item(firsts, node)
             total, weighted, plain = zero, zero, zero
             for a in range(count):
-                prefetch(weights, edge + ahead + a * BLOCK)
+                prefetch(weights, edge - AHEAD + a * BLOCK)
                 value = load(rows, item(children, first + a) * BLOCK)
                 regret = larger(read(weights, edge + a * BLOCK), zero)
                 total = add(total, regret)
@@ -122,7 +126,7 @@ def _backward_of(fixed):
                     )
         return state
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def sum_up(firsts, children, begin, end, number, rows):
         count = fixed if fixed else number
         for node in range(begin, end):
@@ -132,7 +136,7 @@ def _backward_of(fixed):
                 total = add(total, load(rows, item(children, first + a) * BLOCK))
             store(rows, node * BLOCK, total)
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def take_best(firsts, children, begin, end, number, rows):
         count = fixed if fixed else number
         for node in range(begin, end):
@@ -155,7 +159,7 @@ _BACKWARD_3, _SUM_UP_3, _TAKE_BEST_3 = _backward_of(3)
 _BACKWARD_4, _SUM_UP_4, _TAKE_BEST_4 = _backward_of(4)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nodes(trees, part):
     """Where the nodes and the runs of a part are."""
     node, run = trees.node_at[part], trees.run_at[part]
@@ -163,14 +167,14 @@ def _nodes(trees, part):
     return where, address(trees.runs, 4 * run), trees.run_at[part + 1] - run
 
 
-@njit(cache=True, nogil=True)
-def _forward(nodes, player, ahead, weights, average, averaging, kept, added, state, rows):
+@kernel
+def _forward(nodes, player, weights, average, averaging, kept, added, state, rows):
     """Reaches of one block, from the roots' rows to all leaves' rows."""
     (edges, firsts, children), runs, num_runs = nodes
     for run in range(num_runs):
         begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
         others = (firsts, children, begin, end, count, rows)
-        how = (edges, firsts, children, begin, end, count, weights, average, ahead, averaging, kept, added, state, rows)
+        how = (edges, firsts, children, begin, end, count, weights, average, averaging, kept, added, state, rows)
         mine = item(runs, 4 * run + 2) == player
         if count == 3:
             if mine:
@@ -194,8 +198,8 @@ def _forward(nodes, player, ahead, weights, average, averaging, kept, added, sta
     return state
 
 
-@njit(cache=True, nogil=True)
-def _backward(nodes, player, ahead, weights, mode, positive, negative, state, rows):
+@kernel
+def _backward(nodes, player, weights, mode, positive, negative, state, rows):
     """Values of one block, from the leaves' rows to the roots' rows; updates the regrets in `weights`."""
     (edges, firsts, children), runs, num_runs = nodes
     for back in range(num_runs):
@@ -203,7 +207,7 @@ def _backward(nodes, player, ahead, weights, mode, positive, negative, state, ro
         begin, end, count = item(runs, 4 * run), item(runs, 4 * run + 1), item(runs, 4 * run + 3)
         others = (firsts, children, begin, end, count, rows)
         update = mode == UPDATE
-        how = (edges, firsts, children, begin, end, count, weights, ahead, update, positive, negative, state, rows)
+        how = (edges, firsts, children, begin, end, count, weights, update, positive, negative, state, rows)
         mine = item(runs, 4 * run + 2) == player
         if count == 3:
             if not mine:
@@ -235,7 +239,7 @@ def _backward(nodes, player, ahead, weights, mode, positive, negative, state, ro
     return state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _turn(down, rows, slot, lanes, table, places, h, height):
     """A block at `lanes` slots, to (`down`) or from a chunked table of `height` rows, hand h in row `places[h]`."""
     for number in range(chunks(lanes // LANES)):
@@ -249,7 +253,7 @@ def _turn(down, rows, slot, lanes, table, places, h, height):
                     gather(table, places, h + hand, vectors * LANES, lane, rows, at + hand)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _go_down(trees, deals, scratch, top, work, board, part):
     """The opponent's reaches of a part, down to its leaves, and the values of those at which the hand ends."""
     other, s = 1 - work.me, deals.street[board]
@@ -278,7 +282,7 @@ def _go_down(trees, deals, scratch, top, work, board, part):
             store(rows, root * BLOCK, mul(arriving, mask))
         at = deals.base[other, board] + trees.edge_at[part, other] * hands + block * edges * BLOCK
         state = _forward(
-            nodes, other, edges * BLOCK, address(work.theirs, at), address(work.average, at if averaging else 0),
+            nodes, other, address(work.theirs, at), address(work.average, at if averaging else 0),
             averaging, kept, added, state, rows,
         )  # fmt: skip
         if final >= 0:
@@ -301,7 +305,7 @@ def _go_down(trees, deals, scratch, top, work, board, part):
     _fold(trees, deals, scratch, work.me, s, part)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _show_down(trees, deals, scratch, me, final, part):
     """The values of a part's showdowns."""
     other, height, lanes = 1 - me, deals.in_order.size, trees.showdown_lanes[part]
@@ -323,7 +327,7 @@ def _show_down(trees, deals, scratch, me, final, part):
             )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fold(trees, deals, scratch, me, s, part):
     """The values of a part's folds."""
     other, height, lanes = 1 - me, deals.in_order.size, trees.fold_lanes[part]
@@ -340,7 +344,7 @@ def _fold(trees, deals, scratch, me, s, part):
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered_at):
     """The player's values of a part, up to its roots; they are `delivered`, with those of earlier all-ins."""
     me, s, final = work.me, deals.street[board], deals.final[board]
@@ -360,7 +364,7 @@ def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered
     kept, added = splat(np.float32(work.watch_weights[0])), splat(np.float32(work.watch_weights[1]))
     watch = work.watch
     state = noise(work.seed + 64 * board + part)
-    for block in range(hands // BLOCK):
+    for block in range(hands // BLOCK - 1, -1, -1):
         h = block * BLOCK
         mask = load(alive, h)
         if final >= 0:
@@ -376,7 +380,7 @@ def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered
                 store(delivered, delivered_at + (all_roots + k) * hands + h, mul(value, mask))
         _turn(False, rows, slots + shown, folded, folded_value, in_order, h, height + 1)
         at = deals.base[me, board] + trees.edge_at[part, me] * hands + block * edges * BLOCK
-        state = _backward(nodes, me, edges * BLOCK, address(work.mine, at), work.mode, positive, negative, state, rows)
+        state = _backward(nodes, me, address(work.mine, at), work.mode, positive, negative, state, rows)
         for root in range(roots):
             at = delivered_at + (trees.root_at[part] + root) * hands + h
             store(delivered, at, mul(load(rows, root * BLOCK), mask))
@@ -387,7 +391,7 @@ def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered
                 store(watch.values, here, add(mul(load(watch.values, here), kept), value))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _visit(trees, deals, scratch, top, work, board, delivered, delivered_at):
     """All of a board of the last street, part by part."""
     s = deals.street[board]
@@ -396,7 +400,7 @@ def _visit(trees, deals, scratch, top, work, board, delivered, delivered_at):
         _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered_at)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _collect(trees, deals, me, board, delivered, delivered_at, target, target_at):
     """Add what a board delivered, and what its images would, to the ledger of the street before."""
     s, hands = deals.street[board], deals.hands[me]
@@ -415,7 +419,7 @@ def _collect(trees, deals, me, board, delivered, delivered_at, target, target_at
                     target[here + hand] += chance * delivered[there + of[hand]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_root(trees, deals, scratch, top, work):
     """Begin a pass: the opponent's reaches of the first street."""
     top.tickets[0] = 0
@@ -423,7 +427,7 @@ def open_root(trees, deals, scratch, top, work):
         _go_down(trees, deals, scratch, top, work, 0, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_tasks(trees, deals, scratch, top, work):
     """Do tasks until none is left, beside other threads that do the same with scratch of their own."""
     hands = deals.hands[work.me]
@@ -450,7 +454,7 @@ def run_tasks(trees, deals, scratch, top, work):
                 _collect(trees, deals, work.me, board, delivered, at, scratch.value, scratch.begin[s - 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def close_root(trees, deals, scratch, top, work, result):
     """End a pass: the player's counterfactual values at the root go to `result` [hand]."""
     if deals.final[0] >= 0:
@@ -463,7 +467,7 @@ def close_root(trees, deals, scratch, top, work, result):
     _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_iterations(
     trees, deals, scratch, top, ranges, regrets, averages, averaging, weights, seeds, watches, results
 ):  # fmt: skip

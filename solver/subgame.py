@@ -151,7 +151,7 @@ class Subgame(Problem):
                 f"the subgame needs {self.price.bytes / 2**20:,.0f} MiB for {self.price.pairs:,} (hand, action) pairs: "
                 f"more than the {max_bytes / 2**20:,.0f} MiB allowed; offer fewer sizes or smaller ranges"
             )
-        weights = [np.asarray(ranges[player], np.float64)[self.hand_index[player]] for player in range(2)]
+        weights = [_relative(np.asarray(ranges[player], np.float64)[self.hand_index[player]]) for player in range(2)]
         if float(weights[0] @ self.opposing(0, weights[1])) <= 0:
             raise SubgameError("the ranges block each other: no pair of hands can be dealt")
         super().__init__(
@@ -248,6 +248,12 @@ def _matching(boards: Sequence[Board], before: int, dealt: set[Card]) -> tuple[i
                 if dealt.issubset(cards[-len(dealt) :]):
                     return number, suits
     raise AssertionError("every way to deal is an image of some board")
+
+
+def _relative(weights: F64) -> F64:
+    """Only proportions count; with the largest at 1 no product leaves the range of float32."""
+    relative: F64 = weights / weights.max()
+    return relative
 
 
 def _names(actions: Sequence[Action]) -> str:

@@ -15,8 +15,8 @@ Sweeps take addresses of the arrays of `solver.tables`, for one player, board an
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from solver.compiled import kernel
 from solver.vectors import LANES, add, filler, item, loader, mul, store, sub
 
 NUM_CARD_ROWS = 54
@@ -26,13 +26,13 @@ MAX_VECTORS = 8
 _LOAD, _FILL = loader(1), filler(1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chunks(vectors):
     """How many chunks so many vectors make."""
     return (vectors + MAX_VECTORS - 1) // MAX_VECTORS
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chunk(vectors, number):
     """Where a chunk begins and how long it is, in vectors."""
     count = chunks(vectors)
@@ -45,18 +45,18 @@ def _sweeps_of(vectors):
     width = vectors * LANES
     load_row, fill_row = loader(vectors), filler(vectors)
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def clear(card_totals):
         for row in range(NUM_CARD_ROWS):
             store(card_totals, row * width, fill_row(np.float32(0.0)))
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def compatible(total, card_totals, cards, hand):
         """The total without hands that hold one of the hand's two cards."""
         first, second = item(cards, 2 * hand) * width, item(cards, 2 * hand + 1) * width
         return sub(sub(total, load_row(card_totals, first)), load_row(card_totals, second))
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def count(total, card_totals, cards, hand, row):
         """One opponent hand more; returns the grand total."""
         first, second = item(cards, 2 * hand) * width, item(cards, 2 * hand + 1) * width
@@ -64,7 +64,7 @@ def _sweeps_of(vectors):
         store(card_totals, second, add(load_row(card_totals, second), row))
         return add(total, row)
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def showdowns(
         order, group, minus, their_order, their_group, their_cards, groups, chips, reach, value, totals
     ):  # fmt: skip
@@ -89,7 +89,7 @@ def _sweeps_of(vectors):
             won = sub(load_row(value, at), compatible(total, totals, minus, item(order, i)))
             store(value, at, mul(won, paid))
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def folds(minus, twins, real, their_cards, their_real, chips, reach, value, totals):
         """Chips × all compatible reaches; `twins` are rows of `reach`, of zeros where there is none."""
         clear(totals)
@@ -114,7 +114,7 @@ _SHOWDOWNS_7, _FOLDS_7 = _sweeps_of(7)
 _SHOWDOWNS_8, _FOLDS_8 = _sweeps_of(8)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def showdowns(vectors, *arguments):
     """The sweep of that width."""
     if vectors == 8:
@@ -135,7 +135,7 @@ def showdowns(vectors, *arguments):
         _SHOWDOWNS_1(*arguments)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def folds(vectors, *arguments):
     """The sweep of that width."""
     if vectors == 8:
@@ -156,7 +156,7 @@ def folds(vectors, *arguments):
         _FOLDS_1(*arguments)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def payoffs(matrices, lanes, real, theirs, their_real, vectors, reach, value):
     """Leaves whose payoffs are given: `matrices` [hand, of `theirs`][lane, of `lanes`] times the reaches."""
     width = vectors * LANES

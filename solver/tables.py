@@ -1,9 +1,9 @@
 """The arrays that the kernels read and write, as named tuples; `solver.subgame` and `solver.small` fill them.
 
 [s] counts streets from the root. The betting of the last street is cut into parts, a few roots each, so that what one
-part needs stays in the second cache; other streets are one part. [part] counts through all streets. H[p] is the number of hands of player p, padded to whole vectors, and `widest` the
-larger of both; a block is `vectors.BLOCK` hands. Regrets and averages of a board lie as [part][block][edge][hand], one board
-after another.
+part needs stays in the second cache; other streets are one part. [part] counts through all streets. H[p] is the number
+of hands of player p, padded to whole blocks (`vectors.BLOCK`), and `widest` the larger of both. Regrets and averages of
+a board lie as [part][block][edge][hand], one board after another.
 
 The *ledger* of a street holds what goes on below it: a row of hands for each root of the next street, for each all-in
 of the street, and for each all-in of earlier streets, the latest street first. Reaches go down through it, values come

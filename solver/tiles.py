@@ -47,7 +47,7 @@ def _lanes(context, builder, array_type, array, places_type, places, first, widt
 
 @intrinsic
 def scatter(typingctx, source, at, target, places, first, width, lane):
-    """Sixteen slots of `source`, the first at `at`, to rows `places[hand]` of `target` for the hands from `first` on."""
+    """Sixteen slots of `source`, the first at `at`, to rows `places[hand]` of `target`, hands from `first` on."""
 
     def codegen(context, builder, signature, args):
         source, at, target, places, first, width, lane = args

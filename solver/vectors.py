@@ -8,10 +8,10 @@ because LLVM's own wider ones are slow unless their length is a power of two.
 Arrays are flat and C-contiguous, or the address of one; an index counts elements. Nothing is checked: callers keep all
 lanes inside the array. Multiplications and additions may be fused (`contract`), nothing else is relaxed.
 
-Hands come in *blocks* of `BLOCK`. `read` and `write` move a block of regrets or averages, of float32 arrays or of uint16
-arrays, which hold bfloat16: the upper half of a float32. Rounding is dithered, up with the probability of the part cut
-off, so that sums of many small steps stay right in the mean: a running sum rounded to nearest stops moving. The dither
-comes from a linear congruential generator in each lane (`noise`), seeded by the caller, so that results repeat.
+Hands come in *blocks* of `BLOCK`. `read` and `write` move a block of regrets or averages, of float32 arrays or of
+uint16 arrays, which hold bfloat16: the upper half of a float32. Rounding is dithered, up with the probability of the
+part cut off, so that sums of many small steps stay right in the mean: a running sum rounded to nearest stops moving. The dither
+comes from a counter in each lane (`noise`), times an odd number, seeded by the caller, so that results repeat.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numba.core.extending import intrinsic, register_model
 
 LANES = 16
 BLOCK = 16
-"""Hands in a block: two vectors, which halves what a node costs besides its arithmetic."""
+"""Hands in a block: one vector. Blocks of two were no faster."""
 
 _FLOAT = ir.FloatType()
 _INDEX = ir.IntType(32)
@@ -278,9 +278,10 @@ def write(typingctx, array, index, row, state):
         for number, vector in enumerate(_vectors(builder, _BLOCK, row)):
             if halves:
                 sixteen = integers([16] * LANES)
-                dithered = builder.add(builder.bitcast(vector, _INTEGERS), builder.lshr(state, sixteen))
+                random = builder.lshr(builder.mul(state, integers([0x2C1B3C6D] * LANES)), sixteen)
+                dithered = builder.add(builder.bitcast(vector, _INTEGERS), random)
                 vector = builder.trunc(builder.lshr(dithered, sixteen), _HALVES)
-                state = _times_plus(builder, state, 1664525, [1013904223] * LANES)
+                state = builder.add(state, integers([0x9E3779B9] * LANES))
             builder.store(vector, builder.gep(first, [ir.Constant(_INDEX, number)]), align=2)
         return state
 

@@ -104,6 +104,8 @@ def random_case(rng: Random) -> tuple[State, tuple, list[dict], Menu]:
             chosen = {each: rng.random() for each in rng.sample(sorted(classes), 5)}
             weights |= {(a, b): chosen.get((a >> 2, b >> 2, a & 3 == b & 3), 0.0) for a, b in weights}
     ranges = [{hand: w for hand, w in weights.items() if w and not set(hand) & set(board)} for weights in ranges]
+    # The largest weight is 1, as the solver makes it, so that regrets of both are on one scale.
+    ranges = [{hand: w / max(weights.values()) for hand, w in weights.items()} for weights in ranges]
     first = ",".join([*rng.sample(["30%", "50%", "100%", "200%"], rng.choice([0, 1, 2])), "a"])
     return state, board, ranges, parse_menu(f"{first} / {rng.choice(['a', '100%,a'])}; cap {rng.choice([1, 2, 64])}")
 

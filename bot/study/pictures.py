@@ -1,0 +1,86 @@
+"""An answer as a picture: for every action a grid of the 169 classes, suited above the diagonal, offsuit below."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from bot.study.answers import Answer, Group, by_class
+from bot.study.files import whole_file
+from protocol.cards import RANKS, cards_text
+from protocol.errors import ConfigError
+from protocol.hands import HandClass, class_text
+from protocol.state import Action, Call, Fold
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIZE: Final = len(RANKS)
+_ABSENT: Final = (0.93, 0.93, 0.93)
+_FOLD, _CALL, _RAISE = (0.25, 0.47, 0.75), (0.30, 0.62, 0.33), (0.80, 0.27, 0.24)
+_PANEL_INCHES: Final = 5.2
+_MAX_COLUMNS: Final = 3
+
+
+def check_can_draw() -> None:
+    """Refuse, before any work, if the library is missing."""
+    if find_spec("matplotlib") is None:
+        raise ConfigError("--png: matplotlib is not installed: pip install 'paratus[plots]'")
+
+
+def draw(path: Path, answer: Answer, closing: str) -> None:
+    """Write the picture, all of it or nothing."""
+    check_can_draw()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    count = len(answer.actions)
+    columns = 2 if count == 4 else min(count, _MAX_COLUMNS)
+    rows = math.ceil(count / columns)
+    figure = Figure(figsize=(_PANEL_INCHES * columns, _PANEL_INCHES * rows + 0.9), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(f"{_title(answer)}\n{closing}", fontsize=11)
+    groups = {group.hand_class: group for group in by_class(answer)}
+    for number, (action, words) in enumerate(zip(answer.actions, answer.words, strict=True)):
+        axes = figure.add_subplot(rows, columns, number + 1)
+        axes.set_title(f"{words}: {100 * answer.frequencies[number]:.1f}%", fontsize=11)
+        _grid(axes, groups, number, _colour(action))
+    with whole_file(path) as file:
+        figure.savefig(file, format="png", dpi=110)
+
+
+def _title(answer: Answer) -> str:
+    who = ("out of position", "in position")[answer.actor]
+    after = f" after {answer.line}" if answer.line else ""
+    return f"{cards_text(answer.board)}{after}: {who} acts, pot {answer.state.pot:,}, {answer.behind:,} behind"
+
+
+def _grid(axes: Axes, groups: dict[int, Group], action: int, colour: tuple[float, float, float]) -> None:
+    """One panel: the fuller a cell, the more often the class takes the action; grey classes never come here."""
+    image = np.empty((_SIZE, _SIZE, 3))
+    for row in range(_SIZE):
+        for column in range(_SIZE):
+            number = 13 * (_SIZE - 1 - row) + _SIZE - 1 - column
+            group = groups.get(number)
+            share = float(group.frequencies[action]) if group else 0.0
+            image[row, column] = 1 - share * (1 - np.array(colour)) if group else _ABSENT
+            text = class_text(HandClass(number)) + (f"\n{100 * share:.0f}" if group and share >= 0.005 else "")
+            shade = "0.65" if group is None else "white" if share > 0.7 else "black"
+            axes.text(column, row, text, ha="center", va="center", fontsize=6.5, color=shade)
+    axes.imshow(image, interpolation="nearest")
+    axes.set_xticks(np.arange(_SIZE + 1) - 0.5, labels=[])
+    axes.set_yticks(np.arange(_SIZE + 1) - 0.5, labels=[])
+    axes.grid(color="white", linewidth=1)
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _colour(action: Action) -> tuple[float, float, float]:
+    if isinstance(action, Fold):
+        return _FOLD
+    return _CALL if isinstance(action, Call) else _RAISE
