@@ -10,8 +10,9 @@ lanes inside the array. Multiplications and additions may be fused (`contract`),
 
 Hands come in *blocks* of `BLOCK`. `read` and `write` move a block of regrets or averages, of float32 arrays or of
 uint16 arrays, which hold bfloat16: the upper half of a float32. Rounding is dithered, up with the probability of the
-part cut off, so that sums of many small steps stay right in the mean: a running sum rounded to nearest stops moving. The dither
-comes from a counter in each lane (`noise`), times an odd number, seeded by the caller, so that results repeat.
+part cut off, so that sums of many small steps stay right in the mean: a running sum rounded to nearest stops moving.
+The dither comes from a counter in each lane (`noise`), times an odd number, seeded by the caller, so that results
+repeat.
 """
 
 from __future__ import annotations
