@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,16 +15,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """Compile; prints how long it took."""
-    print("hand ranking: compiling …", file=sys.stderr, flush=True)
-    print(f"hand ranking: ready after {warm_up():.1f} s", file=sys.stderr)
+    """Compile; prints how long each part took."""
+    _step("hand ranking", warm_up)
+    from solver.warm import BITS
+    from solver.warm import warm_up as warm_solver
+
+    for bits in BITS:
+        _step(f"solver, {bits} bits", partial(_timed, partial(warm_solver, bits)))
     return 0
 
 
 def warm_up() -> float:
-    """Compile or load all kernels; returns the seconds it took."""
-    begun = time.monotonic()
-    from protocol import kernels
+    """Compile or load what every bot needs to start; returns the seconds it took."""
 
-    kernels.warm_up()
+    def ranking() -> None:
+        from protocol import kernels
+
+        kernels.warm_up()
+
+    return _timed(ranking)
+
+
+def _step(name: str, warm: Callable[[], float]) -> None:
+    print(f"{name}: compiling (up to half a minute after an installation) …", file=sys.stderr, flush=True)
+    print(f"{name}: ready after {warm():.1f} s", file=sys.stderr, flush=True)
+
+
+def _timed(work: Callable[[], None]) -> float:
+    begun = time.monotonic()
+    work()
     return time.monotonic() - begun

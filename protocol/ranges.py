@@ -155,4 +155,4 @@ def check_range(weights: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def _colon(weight: np.float32) -> str:
-    return "" if weight == 1 else f":{weight}"
+    return "" if weight == 1 else f":{weight!s}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import combinations
 from pathlib import Path
 
@@ -26,9 +25,6 @@ from protocol.hands import NUM_HANDS, hand_cards_array, hand_index, hand_text
 from protocol.ranking import hand_rank
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "endgames"
-# They carry no licence and are not in the repository: whoever has them names their folder.
-LIBRATUS = Path(os.environ.get("PARATUS_LIBRATUS", "/work/shared/data/libratus_endgames"))
-HANDS = {1: (828, 965), 2: (855, 405), 3: (1033, 1059), 4: (705, 982)}
 
 
 def small(**changes: str) -> str:
@@ -168,22 +164,6 @@ def test_an_endgame_that_cannot_be_dealt_is_not_made() -> None:
 
 
 # --- Those that exist ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(
-    not LIBRATUS.is_dir(), reason="the Libratus endgames are not here: PARATUS_LIBRATUS names their folder"
-)
-@pytest.mark.parametrize("number", HANDS)
-def test_the_published_endgames(number: int) -> None:
-    """Numbers of hands as measured by another program; the weights of a hand by looking at the file."""
-    path = LIBRATUS / f"subgame{number}.txt"
-    endgame = read_endgame(path)
-    assert tuple([int(np.count_nonzero(weights)) for weights in endgame.ranges]) == HANDS[number]
-    words = path.read_text().split("-reach")[1].split()
-    for place in (0, 700, 1326, 2651):
-        hand = file_order()[place % NUM_HANDS]
-        assert endgame.ranges[place // NUM_HANDS][hand] == np.float32(float(words[place]))
-    assert endgame_text(parse_endgame(endgame_text(endgame))) == endgame_text(endgame)
 
 
 @pytest.mark.parametrize("way", LINES, ids=lambda way: way.name)
