@@ -34,6 +34,7 @@ class Solver(Engine):
     ) -> None:
         super().__init__(subgame, algorithm, threads=threads, seed=seed, simultaneous=simultaneous)
         self.subgame = subgame
+        self._kept: list[dict[Place, int]] = [{}, {}]
 
     def place(self, actions: Sequence[Action], cards: Sequence[Card] = ()) -> Place:
         """The decision that a line of actions leads to, with the cards dealt below the root."""
@@ -76,6 +77,27 @@ class Solver(Engine):
         part = forest.parts[number]
         rows = part.child[part.first[node] : part.first[node + 1]]
         return self._row_values(self._actor(place), place, number, rows.tolist())
+
+    def keep_values(self, player: int, places: Sequence[Place]) -> None:
+        """From now on keep running averages of the player's counterfactual values at these places.
+
+        For searches that will be repeated there: the opponent's reach is in the values, the probability of the board is
+        not, and iterations weigh as they do in the average strategy. Name all places at once.
+        """
+        self._kept[player] = {}
+        seen: dict[int, int] = {}
+        for place in sorted(places, key=self.subgame.number):
+            board = self.subgame.number(place)
+            part, node = self.subgame.forests[place.street].find(place.node)
+            self.watch(player, board, part, [node])
+            self._kept[player][place] = seen.setdefault(board, 0)
+            seen[board] += 1
+
+    def kept_values(self, player: int, place: Place) -> F64:
+        """[hand] those of one of the places."""
+        values = self.watched(player, self.subgame.number(place))[self._kept[player][place]]
+        kept: F64 = values[self.subgame.permutation(place, player)]
+        return kept
 
     def _row_values(self, player: int, place: Place, part: int, rows: Sequence[int]) -> F64:
         """[row, hand] counterfactual values over the opponent's reach at the place, which is the same for all rows."""

@@ -100,6 +100,7 @@ class Engine:
         self._pool = ThreadPoolExecutor(most - 1, "solver") if most > 1 else None
         self._results = tuple([aligned_zeros(int(count)) for count in problem.deals.hands])
         self._watches = (self._no_watch(), self._no_watch())
+        self._watched_since = [0, 0]
 
     def _weights(self, streets: int) -> tuple[WeightArray, WeightArray]:
         sizes = [self.problem.pairs(player, streets) for player in range(2)]
@@ -270,9 +271,12 @@ class Engine:
     def watch(self, player: int, board: int, part: int, rows: Sequence[int]) -> None:
         """Keep running averages of the player's counterfactual values of rows of a part, weighted as averages are.
 
-        Boards must be given in ascending order; what was watched before goes on.
+        Boards must be given in ascending order, and all of them before the next iteration.
         """
         old = self._watches[player]
+        if len(old.rows) and self.iterations != self._watched_since[player]:
+            raise SolverError("values are watched already: expected all rows to be named before the next iteration")
+        self._watched_since[player] = self.iterations
         hands = int(self.problem.deals.hands[player])
         if int(old.at[board + 1]) != len(old.rows):
             raise SolverError(f"board {board}: expected boards to be watched in ascending order")
@@ -292,11 +296,14 @@ class Engine:
         """The running averages [row][hand] of a board, in the order in which its rows were watched."""
         watch, hands = self._watches[player], int(self.problem.deals.hands[player])
         whole = watch.values[: len(watch.rows) * hands].reshape(-1, hands)[:, : len(self.problem.weights[player])]
-        return whole[watch.at[board] : watch.at[board + 1]].astype(np.float64) / self._total_weight()
+        return whole[watch.at[board] : watch.at[board + 1]].astype(np.float64) / self._weight_since(
+            self._watched_since[player]
+        )
 
-    def _total_weight(self) -> float:
+    def _weight_since(self, begin: int) -> float:
+        """What running averages that began then sum up to."""
         total = 0.0
-        for iteration in range(1, self.iterations + 1):
+        for iteration in range(begin + 1, self.iterations + 1):
             weights = self.algorithm.weights(iteration)
             total = total * weights.keep_average + weights.add_average
         return total or 1.0
