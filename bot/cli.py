@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "deal": ("dealer_tools.deal", "be the dealer of a match"),
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
     "solve": ("bot.study.command", "solve one spot and look at the answer"),
+    "bench": ("bot.bench", "measure how fast this machine is (from the source only)"),
     "doctor": ("bot.doctor", "check this machine and installation"),
     "warm": ("bot.warm", "compile the kernels now, so that later starts are quick"),
 }

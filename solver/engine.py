@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from protocol.errors import ParatusError
-from solver.algorithms import DCFR, Algorithm, Weights
-from solver.kernels import BEST, FOLLOW, UPDATE, close_root, open_root, run_iterations, run_tasks
+from solver.algorithms import DCFR, Algorithm
+from solver.kernels import BEST, FOLLOW, UPDATE, follow, lead
 from solver.problem import Problem
-from solver.tables import F32, F64, I32, Watch, WeightArray, Work, aligned_halves, aligned_zeros
+from solver.tables import F32, F64, I32, Batch, Watch, WeightArray, aligned_halves, aligned_zeros
 from solver.threads import Pace, available_cores
 from solver.vectors import BLOCK
 
@@ -98,7 +98,8 @@ class Engine:
         self._top = problem.top()
         self._scratch = [problem.scratch() for _ in range(most)]
         self._pool = ThreadPoolExecutor(most - 1, "solver") if most > 1 else None
-        self._results = tuple([aligned_zeros(int(count)) for count in problem.deals.hands])
+        hands = problem.deals.hands
+        self._results = (aligned_zeros(int(hands[0])), aligned_zeros(int(hands[1])))
         self._watches = (self._no_watch(), self._no_watch())
         self._watched_since = [0, 0]
 
@@ -150,81 +151,51 @@ class Engine:
         """Run `count` iterations."""
         while count > 0:
             threads = self.pace.threads()
-            now = min(count, self._batch())
+            now = 1 if self.simultaneous else min(count, self._batch())
             with self.pace.measure(threads, now):
-                if threads == 1 and not self.simultaneous:
-                    self._iterate_alone(now)
-                else:
-                    for _ in range(now):
-                        self._iterate_once(threads)
+                self._iterate(now, threads)
             count -= now
 
     def _batch(self) -> int:
         took = self.pace.seconds()
         return 1 if took is None else max(1, int(_BATCH_S / max(took, 1e-6)))
 
-    def _iterate_alone(self, count: int) -> None:
-        """Many iterations in one call, which for small problems costs as much as an iteration."""
-        problem = self.problem
+    def _iterate(self, count: int, threads: int) -> None:
         numbers = range(self.iterations + 1, self.iterations + count + 1)
-        weights = np.array([self.algorithm.weights(number) for number in numbers], np.float64)
-        seeds = np.array([[self._seed(number, player) for player in range(2)] for number in numbers], np.int64)
-        run_iterations(
-            problem.trees, problem.deals, self._scratch[0], self._top, problem.ranges, self.regrets, self.averages,
-            problem.averaged, weights, seeds, self._watches, self._results,
-        )  # fmt: skip
+        weights = np.repeat(np.array([self.algorithm.weights(number) for number in numbers]), 2, axis=0)
+        first, second = self.regrets
+        batch = Batch(
+            mode=UPDATE,
+            players=np.tile(np.arange(2), count),
+            weights=weights,
+            watch_weights=weights[:, :2].copy(),
+            seeds=np.array([self._seed(number, player) for number in numbers for player in range(2)], np.int64),
+            ranges=self.problem.ranges,
+            mine=self.regrets,
+            theirs=(second, first.copy() if self.simultaneous else first),
+            averages=self.averages,
+            averaging=self.problem.averaged,
+            watches=self._watches,
+            results=self._results,
+        )
+        self._run(batch, threads)
         self.iterations += count
-
-    def _iterate_once(self, threads: int) -> None:
-        self.iterations += 1
-        weights = self.algorithm.weights(self.iterations)
-        regrets = self.regrets
-        before = regrets[0].copy() if self.simultaneous else regrets[0]
-        for player, theirs in ((0, regrets[1]), (1, before)):
-            self._pass(player, regrets[player], theirs, UPDATE, weights, self._watches[player], threads)
 
     def _seed(self, iteration: int, player: int) -> int:
         mixed = ((2 * iteration + player) * 0x9E3779B97F4A7C15 + self.seed * 0xD1B54A32D192ED03) & (2**62 - 1)
         return mixed ^ (mixed >> 29)
 
-    def _pass(
-        self,
-        player: int,
-        mine: WeightArray,
-        theirs: WeightArray,
-        mode: int,
-        weights: Weights,
-        watch: Watch,
-        threads: int,
-    ) -> F32:
-        """One pass; returns the player's counterfactual values at the root."""
-        problem, other, updating = self.problem, 1 - player, mode == UPDATE
-        numbers = np.array(weights)
-        work = Work(
-            player,
-            mode,
-            problem.ranges[other],
-            mine,
-            theirs,
-            self.averages[other] if updating else theirs,
-            problem.averaged if updating else np.zeros_like(problem.averaged),
-            numbers,
-            self._seed(self.iterations, player),
-            watch,
-            numbers[:2].copy() if updating else np.array([0.0, 1.0]),
-        )
-        trees, deals, top, scratch = problem.trees, problem.deals, self._top, self._scratch
-        open_root(trees, deals, scratch[0], top, work)
+    def _run(self, batch: Batch, threads: int) -> None:
+        problem, top = self.problem, self._top
+        top.counters[:] = 0
         helping = [
-            self._pool.submit(run_tasks, trees, deals, each, top, work) for each in scratch[1:threads] if self._pool
+            self._pool.submit(follow, problem.trees, problem.deals, scratch, top, batch)
+            for scratch in self._scratch[1:threads]
+            if self._pool
         ]
-        try:
-            run_tasks(trees, deals, scratch[0], top, work)
-        finally:
-            for each in helping:
-                each.result()
-        close_root(trees, deals, scratch[0], top, work, self._results[player])
-        return self._results[player]
+        lead(problem.trees, problem.deals, self._scratch[0], top, batch)
+        for each in helping:
+            each.result()
 
     # Asking
 
@@ -350,9 +321,23 @@ class Engine:
     def _ask(self, player: int, mode: int, watch: Watch) -> F32:
         if not self.problem.averaged.all():
             raise SolverError("the averages of later streets were not kept: values of the average cannot be computed")
-        weights = Weights(1.0, 1.0, 1.0, 1.0)
-        mine, theirs = self.averages[player], self.averages[1 - player]
-        return self._pass(player, mine, theirs, mode, weights, watch, self.pace.threads())
+        averages, numbers = self.averages, np.ones((1, 4))
+        batch = Batch(
+            mode=mode,
+            players=np.array([player], np.int64),
+            weights=numbers,
+            watch_weights=np.array([[0.0, 1.0]]),
+            seeds=np.zeros(1, np.int64),
+            ranges=self.problem.ranges,
+            mine=averages,
+            theirs=(averages[1], averages[0]),
+            averages=averages,
+            averaging=np.zeros_like(self.problem.averaged),
+            watches=(watch, watch),
+            results=self._results,
+        )
+        self._run(batch, self.pace.threads())
+        return self._results[player]
 
     def _no_watch(self) -> Watch:
         at, none = np.zeros(len(self.problem.deals.street) + 1, np.int32), np.zeros(0, np.int32)

@@ -9,9 +9,9 @@ in the same pass that mixes them.
 Nodes come in runs of equal player and number of children; for two, three and four the loops are compiled apart.
 Regrets of later streets leave out the probability of their board: it scales all of a board's regrets alike.
 
-A pass is `open_root`, then the tasks (boards of the second street with all that follow, depth first, so that every
-street needs scratch for one board only), then `close_root`. Any thread may do any task: each delivers its values to a
-place of its own and they are summed in order, so that the number of threads changes no bit.
+A pass goes down the first street, does the tasks (boards of the second street with all that follow, depth first, so
+that every street needs scratch for one board only), and comes up the first street. Any thread may do any task: each
+delivers its values to a place of its own and they are summed in order, so that the number of threads changes no bit.
 
 Rules of the file. The arrays are those of `solver.tables`: flat, C-contiguous, float32 unless named otherwise, and
 they alias only where a docstring says so. Weights (regrets, averages) are float32, or bfloat16 in uint16. Nothing is
@@ -32,6 +32,8 @@ from solver.vectors import (
     add,
     address,
     div,
+    fetch,
+    fetch_add,
     if_positive,
     item,
     larger,
@@ -39,16 +41,21 @@ from solver.vectors import (
     mul,
     noise,
     prefetch,
+    publish,
     read,
     splat,
     store,
     sub,
-    take_ticket,
     write,
+    yield_core,
 )
 
 AHEAD = 128 * BLOCK
 """How far ahead regrets and averages are asked for: they are read in order on the way down, backwards on the way up."""
+
+_NEXT, _OPEN, _INSIDE = 0, 8, 16
+"""Places in `Top.counters`."""
+_OVER = -1
 
 UPDATE, BEST, FOLLOW = 0, 1, 2
 """What the player does in a pass: update its regrets, respond best, or follow the weights given."""
@@ -420,19 +427,21 @@ def _collect(trees, deals, me, board, delivered, delivered_at, target, target_at
 
 
 @kernel
-def open_root(trees, deals, scratch, top, work):
-    """Begin a pass: the opponent's reaches of the first street."""
-    top.tickets[0] = 0
-    if deals.final[0] < 0:
-        _go_down(trees, deals, scratch, top, work, 0, 0)
+def _work(batch, number):
+    """A pass of a batch."""
+    me = batch.players[number]
+    return Work(
+        me, batch.mode, batch.ranges[1 - me], batch.mine[me], batch.theirs[me], batch.averages[1 - me],
+        batch.averaging, batch.weights[number], batch.seeds[number], batch.watches[me], batch.watch_weights[number],
+    )  # fmt: skip
 
 
 @kernel
-def run_tasks(trees, deals, scratch, top, work):
-    """Do tasks until none is left, beside other threads that do the same with scratch of their own."""
+def _take_tasks(trees, deals, scratch, top, work):
+    """Do tasks until none is left: boards of the second street with all that follow."""
     hands = deals.hands[work.me]
     while True:
-        task = take_ticket(top.tickets)
+        task = fetch_add(top.counters, _NEXT, 1)
         if task >= deals.task_at.size - 1:
             return
         for i in range(deals.task_at[task], deals.task_at[task + 1]):
@@ -455,33 +464,39 @@ def run_tasks(trees, deals, scratch, top, work):
 
 
 @kernel
-def close_root(trees, deals, scratch, top, work, result):
-    """End a pass: the player's counterfactual values at the root go to `result` [hand]."""
-    if deals.final[0] >= 0:
-        _visit(trees, deals, scratch, top, work, 0, result, 0)
-        return
-    for task in range(deals.task_at.size - 1):
-        board = deals.steps[deals.task_at[task]] >> 1
-        at = task * trees.ledger[0] * deals.hands[work.me]
-        _collect(trees, deals, work.me, board, top.delivered, at, top.value, 0)
-    _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
+def lead(trees, deals, scratch, top, batch):
+    """Run the passes of a batch; other threads may `follow` meanwhile, with scratch of their own."""
+    for number in range(len(batch.players)):
+        work = _work(batch, number)
+        result = batch.results[work.me]
+        if deals.final[0] >= 0:
+            _visit(trees, deals, scratch, top, work, 0, result, 0)
+            continue
+        _go_down(trees, deals, scratch, top, work, 0, 0)
+        publish(top.counters, _NEXT, 0)
+        publish(top.counters, _OPEN, number + 1)
+        _take_tasks(trees, deals, scratch, top, work)
+        publish(top.counters, _OPEN, 0)
+        while fetch(top.counters, _INSIDE) > 0:
+            yield_core()
+        for task in range(deals.task_at.size - 1):
+            board = deals.steps[deals.task_at[task]] >> 1
+            at = task * trees.ledger[0] * deals.hands[work.me]
+            _collect(trees, deals, work.me, board, top.delivered, at, top.value, 0)
+        _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
+    publish(top.counters, _OPEN, _OVER)
 
 
 @kernel
-def run_iterations(
-    trees, deals, scratch, top, ranges, regrets, averages, averaging, weights, seeds, watches, results
-):  # fmt: skip
-    """Iterations with alternating updates on this thread alone, one for each row of `weights` (see `tables.Work`).
-
-    `ranges`, `regrets`, `averages`, `watches`, `results` are pairs, by player; `seeds` [iteration, player].
-    """
-    for i in range(len(weights)):
-        for me in range(2):
-            other = 1 - me
-            work = Work(
-                me, UPDATE, ranges[other], regrets[me], regrets[other], averages[other], averaging, weights[i],
-                seeds[i, me], watches[me], weights[i, :2],
-            )  # fmt: skip
-            open_root(trees, deals, scratch, top, work)
-            run_tasks(trees, deals, scratch, top, work)
-            close_root(trees, deals, scratch, top, work, results[me])
+def follow(trees, deals, scratch, top, batch):
+    """Help with a batch until it is over. A thread that is late or asleep holds nobody up."""
+    while True:
+        number = fetch(top.counters, _OPEN)
+        if number == _OVER:
+            return
+        if number > 0:
+            fetch_add(top.counters, _INSIDE, 1)
+            if fetch(top.counters, _OPEN) == number:  # else it was closed meanwhile, and the leader goes on alone
+                _take_tasks(trees, deals, scratch, top, _work(batch, number - 1))
+            fetch_add(top.counters, _INSIDE, -1)
+        yield_core()

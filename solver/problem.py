@@ -205,7 +205,7 @@ class Problem:
             reach=aligned_zeros(rows * widest),
             value=aligned_zeros(rows * widest),
             delivered=aligned_zeros((len(self.deals.task_at) - 1) * rows * widest),
-            tickets=np.zeros(1, np.int64),
+            counters=np.zeros(24, np.int64),
         )
 
     def _padded(self, player: int) -> F32:

@@ -100,7 +100,7 @@ class Top(NamedTuple):
     reach: F32  # [row][hand]
     value: F32
     delivered: F32  # [task][row][hand]
-    tickets: I64  # [1] the next task
+    counters: I64  # the next task; the pass whose tasks may be taken; how many threads are at it: a line each
 
 
 class Watch(NamedTuple):
@@ -120,12 +120,29 @@ class Work(NamedTuple):
     ranges: F32  # [hand] the opponent's
     mine: WeightArray  # what the player's strategy is proportional to; negative numbers count as zero
     theirs: WeightArray  # the opponent's
-    average: WeightArray  # the opponent's; aliases `theirs` unless it is updated
-    averaging: npt.NDArray[np.bool_]  # [s] whether it is
+    average: WeightArray  # the opponent's; not touched but where `averaging`
+    averaging: npt.NDArray[np.bool_]  # [s] whether it is updated
     weights: F64  # [4] kept and added of the average, kept of positive and of negative regrets
     seed: int
     watch: Watch
     watch_weights: F64  # [2] kept and added
+
+
+class Batch(NamedTuple):
+    """Passes one after another. Pairs are by player, and `theirs` by the player that the pass is for."""
+
+    mode: int
+    players: I64  # [pass]
+    weights: F64  # [pass, 4]
+    watch_weights: F64  # [pass, 2]
+    seeds: I64  # [pass]
+    ranges: tuple[F32, F32]
+    mine: tuple[WeightArray, WeightArray]
+    theirs: tuple[WeightArray, WeightArray]
+    averages: tuple[WeightArray, WeightArray]
+    averaging: npt.NDArray[np.bool_]
+    watches: tuple[Watch, Watch]
+    results: tuple[F32, F32]  # [hand] the player's counterfactual values at the root
 
 
 def padded(count: int, lanes: int = 16) -> int:

@@ -311,11 +311,46 @@ def prefetch(typingctx, array, index):
 
 
 @intrinsic
-def take_ticket(typingctx, tickets):
-    """`tickets[0]`, and one more for the next that asks, from whatever thread."""
+def fetch_add(typingctx, counters, index, value):
+    """`counters[index]`, to which `value` is added, as one step whatever other threads do."""
 
     def codegen(context, builder, signature, args):
-        pointer = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.atomic_rmw("add", pointer, ir.Constant(ir.IntType(64), 1), "monotonic")
+        place = element_at(context, builder, signature.args[0], args[0], args[1])
+        return builder.atomic_rmw("add", place, args[2], "seq_cst")
 
-    return types.int64(tickets), codegen
+    return types.int64(counters, types.intp, types.int64), codegen
+
+
+@intrinsic
+def fetch(typingctx, counters, index):
+    """`counters[index]` as other threads left it."""
+
+    def codegen(context, builder, signature, args):
+        place = element_at(context, builder, signature.args[0], args[0], args[1])
+        return builder.load_atomic(place, "seq_cst", align=8)
+
+    return types.int64(counters, types.intp), codegen
+
+
+@intrinsic
+def publish(typingctx, counters, index, value):
+    """`counters[index] = value`, after all that was written before."""
+
+    def codegen(context, builder, signature, args):
+        place = element_at(context, builder, signature.args[0], args[0], args[1])
+        builder.store_atomic(args[2], place, "seq_cst", align=8)
+        return context.get_dummy_value()
+
+    return types.void(counters, types.intp, types.int64), codegen
+
+
+@intrinsic
+def yield_core(typingctx):
+    """Let another thread run on this core."""
+
+    def codegen(context, builder, signature, args):
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield")
+        builder.call(function, [])
+        return context.get_dummy_value()
+
+    return types.void(), codegen
