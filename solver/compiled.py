@@ -1,16 +1,22 @@
 """The decorator of every kernel: compiled on first use, cached on disk, without the interpreter's lock.
 
-numba recompiles a function whose own file has changed, but not one whose *callees* in other files have: it would go on
-running what it once inlined. The stamp here covers all files that kernels are written in.
+numba's own cache would do two things wrong here, and code that works on addresses then writes where it should not:
+
+- It recompiles a function whose own file has changed, but not one whose *callees* in other files have: it would go on
+  running what it once inlined. Here all files that kernels are written in count.
+- It numbers the compiled forms of a function: two processes that compile different ones at a time (32 and 16 bits) take
+  the same number, and one is later given the other's code. Here a form's file is named by what it is.
 """
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from pathlib import Path
 
 from numba import njit
+from numba.core.caching import IndexDataCacheFile
 
-_FILES = ("compiled", "vectors", "tiles", "sweeps", "kernels")
+_FILES = ("compiled", "vectors", "tiles", "tables", "sweeps", "kernels")
 
 
 def _stamp():
@@ -19,11 +25,33 @@ def _stamp():
     return tuple((state.st_mtime, state.st_size) for state in states)
 
 
+def _digest(value):
+    return blake2b(repr(value).encode(), digest_size=8).hexdigest()
+
+
 _STAMP = _stamp()
+
+
+class _CacheFile(IndexDataCacheFile):
+    """An index, and a file for each compiled form whose name no other form and no other version of the sources has."""
+
+    def __init__(self, folder, name):
+        super().__init__(folder, f"{name}-{_digest(_STAMP)}", _STAMP)
+
+    def save(self, key, data):
+        name = self._data_name(_digest(key))
+        self._save_data(name, data)
+        forms = self._load_index()
+        forms[key] = name
+        self._save_index(forms)
+
+    def _data_name(self, digest):
+        return f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
 
 
 def kernel(function):
     """Compile `function` when it is first called, or load it from the cache."""
     compiled = njit(cache=True, nogil=True)(function)
-    compiled._cache._cache_file._source_stamp = _STAMP
+    cache = compiled._cache
+    cache._cache_file = _CacheFile(cache._cache_path, cache._cache_file._index_name.removesuffix(".nbi"))
     return compiled

@@ -21,7 +21,7 @@ import numpy as np
 
 from protocol.errors import ParatusError
 from solver.algorithms import DCFR, Algorithm
-from solver.kernels import BEST, FOLLOW, UPDATE, follow, lead
+from solver.kernels import BEST, FOLLOW, OPEN, OVER, UPDATE, follow, lead
 from solver.problem import Problem
 from solver.tables import F32, F64, I32, Batch, Watch, WeightArray, aligned_halves, aligned_zeros
 from solver.threads import Pace, available_cores
@@ -193,9 +193,12 @@ class Engine:
             for scratch in self._scratch[1:threads]
             if self._pool
         ]
-        lead(problem.trees, problem.deals, self._scratch[0], top, batch)
-        for each in helping:
-            each.result()
+        try:
+            lead(problem.trees, problem.deals, self._scratch[0], top, batch)
+        finally:
+            top.counters[OPEN] = OVER  # also if Ctrl-C came before the leader did
+            for each in helping:
+                each.result()
 
     # Asking
 

@@ -53,9 +53,9 @@ from solver.vectors import (
 AHEAD = 128 * BLOCK
 """How far ahead regrets and averages are asked for: they are read in order on the way down, backwards on the way up."""
 
-_NEXT, _OPEN, _INSIDE = 0, 8, 16
+NEXT, OPEN, INSIDE = 0, 8, 16
 """Places in `Top.counters`."""
-_OVER = -1
+OVER = -1
 
 UPDATE, BEST, FOLLOW = 0, 1, 2
 """What the player does in a pass: update its regrets, respond best, or follow the weights given."""
@@ -441,7 +441,7 @@ def _take_tasks(trees, deals, scratch, top, work):
     """Do tasks until none is left: boards of the second street with all that follow."""
     hands = deals.hands[work.me]
     while True:
-        task = fetch_add(top.counters, _NEXT, 1)
+        task = fetch_add(top.counters, NEXT, 1)
         if task >= deals.task_at.size - 1:
             return
         for i in range(deals.task_at[task], deals.task_at[task + 1]):
@@ -473,30 +473,30 @@ def lead(trees, deals, scratch, top, batch):
             _visit(trees, deals, scratch, top, work, 0, result, 0)
             continue
         _go_down(trees, deals, scratch, top, work, 0, 0)
-        publish(top.counters, _NEXT, 0)
-        publish(top.counters, _OPEN, number + 1)
+        publish(top.counters, NEXT, 0)
+        publish(top.counters, OPEN, number + 1)
         _take_tasks(trees, deals, scratch, top, work)
-        publish(top.counters, _OPEN, 0)
-        while fetch(top.counters, _INSIDE) > 0:
+        publish(top.counters, OPEN, 0)
+        while fetch(top.counters, INSIDE) > 0:
             yield_core()
         for task in range(deals.task_at.size - 1):
             board = deals.steps[deals.task_at[task]] >> 1
             at = task * trees.ledger[0] * deals.hands[work.me]
             _collect(trees, deals, work.me, board, top.delivered, at, top.value, 0)
         _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
-    publish(top.counters, _OPEN, _OVER)
+    publish(top.counters, OPEN, OVER)
 
 
 @kernel
 def follow(trees, deals, scratch, top, batch):
     """Help with a batch until it is over. A thread that is late or asleep holds nobody up."""
     while True:
-        number = fetch(top.counters, _OPEN)
-        if number == _OVER:
+        number = fetch(top.counters, OPEN)
+        if number == OVER:
             return
         if number > 0:
-            fetch_add(top.counters, _INSIDE, 1)
-            if fetch(top.counters, _OPEN) == number:  # else it was closed meanwhile, and the leader goes on alone
+            fetch_add(top.counters, INSIDE, 1)
+            if fetch(top.counters, OPEN) == number:  # else it was closed meanwhile, and the leader goes on alone
                 _take_tasks(trees, deals, scratch, top, _work(batch, number - 1))
-            fetch_add(top.counters, _INSIDE, -1)
+            fetch_add(top.counters, INSIDE, -1)
         yield_core()
