@@ -47,8 +47,9 @@ class Pace:
 
     @contextmanager
     def measure(self, threads: int, iterations: int) -> Iterator[None]:
-        """Time what is done inside."""
+        """Time what is done inside; not the first time, which may have to compile."""
         begun = time.perf_counter()
         yield
-        self._seconds[threads] = (time.perf_counter() - begun) / iterations
+        if self._measured:
+            self._seconds[threads] = (time.perf_counter() - begun) / iterations
         self._measured += 1

@@ -145,6 +145,8 @@ def run_command(options: argparse.Namespace) -> int:
         return 0
     check_memory(price, most_bytes)
     solver, progress, finished = solve(spot, settings, goal)
+    if solver.pace.shared:
+        _say("several threads were slower than one, which was used (--threads insists on a number)")
     found = progress.exploitability or solver.exploitability()
     if not finished:
         _say("interrupted: this is how far it came")
