@@ -103,7 +103,7 @@ def _discount(before: int, power: float) -> float:
 
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,4}(?:\.[0-9]{1,6})?")
-_EXPECTED: Final = "cfr, cfr+, lcfr, dcfr, dcfr:1.5,0,2 or dcfr+:1.5,100"
+_EXPECTED: Final = "cfr, cfr+, lcfr, dcfr, dcfr:1.5,0,2 or dcfr+:1.5,100, with a first number (α) above 0"
 
 
 def parse_algorithm(text: str) -> Algorithm:
@@ -120,9 +120,9 @@ def parse_algorithm(text: str) -> Algorithm:
             return CFR(plus=True, delay=_delay(numbers, text))
         case "lcfr", 0:
             return DCFR(1.0, 1.0, 1.0)
-        case "dcfr", 0 | 3:
+        case "dcfr", 0 | 3 if not numbers or numbers[0] > 0:
             return DCFR(*numbers)
-        case "dcfr+", 0 | 1 | 2:
+        case "dcfr+", 0 | 1 | 2 if not numbers or numbers[0] > 0:
             return DCFRPlus(numbers[0] if numbers else 1.5, _delay(numbers[1:], text))
     raise AlgorithmError(f"algorithm {quote(text)}: expected {_EXPECTED}")
 

@@ -298,7 +298,8 @@ class Engine:
             if numbers.dtype == np.uint16:
                 numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
             parts.append(numbers.reshape(-1, edges, BLOCK).transpose(1, 0, 2).reshape(edges, -1))
-        return np.concatenate(parts)[:, : len(self.problem.weights[player])].astype(np.float64)
+        hands = len(self.problem.weights[player])
+        return np.concatenate([np.zeros((0, hands)), *[part[:, :hands] for part in parts]])
 
     def set_table(self, player: int, board: int, table: F64, *, regrets: bool = False) -> None:
         """The inverse of `table`, for averages or regrets."""

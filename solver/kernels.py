@@ -53,6 +53,9 @@ from solver.vectors import (
 AHEAD = 128 * BLOCK
 """How far ahead regrets and averages are asked for: they are read in order on the way down, backwards on the way up."""
 
+_LEAST = np.float32(1e-30)
+"""Positive weights whose sum is no larger count as none, so that the strategy is uniform: quotients would overflow."""
+
 NEXT, OPEN, INSIDE = 0, 8, 16
 """Places in `Top.counters`."""
 OVER = -1
@@ -70,6 +73,7 @@ def _forward_of(fixed):
     ):  # fmt: skip
         count = fixed if fixed else number
         zero, one, uniform = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(1.0 / count))
+        least = splat(_LEAST)
         for node in range(begin, end):
             arriving = load(rows, node * BLOCK)
             edge, first = item(edges, node) * BLOCK, item(firsts, node)
@@ -77,8 +81,9 @@ def _forward_of(fixed):
             for a in range(count):
                 prefetch(weights, edge + AHEAD + a * BLOCK)
                 total = add(total, larger(read(weights, edge + a * BLOCK), zero))
-            share = if_positive(total, mul(div(one, total), arriving), zero)
-            equal = if_positive(total, zero, mul(arriving, uniform))
+            enough = sub(total, least)
+            share = if_positive(enough, mul(div(one, total), arriving), zero)
+            equal = if_positive(enough, zero, mul(arriving, uniform))
             for a in range(count):
                 here = edge + a * BLOCK
                 leaving = add(mul(larger(read(weights, here), zero), share), equal)
@@ -110,7 +115,7 @@ def _backward_of(fixed):
         edges, firsts, children, begin, end, number, weights, update, positive, negative, state, rows
     ):  # fmt: skip
         count = fixed if fixed else number
-        zero, uniform = splat(np.float32(0.0)), splat(np.float32(1.0 / count))
+        zero, uniform, least = splat(np.float32(0.0)), splat(np.float32(1.0 / count)), splat(_LEAST)
         for node in range(end - 1, begin - 1, -1):
             edge, first = item(edges, node) * BLOCK, item(firsts, node)
             total, weighted, plain = zero, zero, zero
@@ -121,7 +126,7 @@ def _backward_of(fixed):
                 total = add(total, regret)
                 weighted = add(weighted, mul(regret, value))
                 plain = add(plain, value)
-            mixed = if_positive(total, div(weighted, total), mul(plain, uniform))
+            mixed = if_positive(sub(total, least), div(weighted, total), mul(plain, uniform))
             store(rows, node * BLOCK, mixed)
             if update:
                 for a in range(count):
@@ -136,7 +141,7 @@ def _backward_of(fixed):
     @kernel
     def sum_up(firsts, children, begin, end, number, rows):
         count = fixed if fixed else number
-        for node in range(begin, end):
+        for node in range(end - 1, begin - 1, -1):
             first = item(firsts, node)
             total = load(rows, item(children, first) * BLOCK)
             for a in range(1, count):
@@ -146,7 +151,7 @@ def _backward_of(fixed):
     @kernel
     def take_best(firsts, children, begin, end, number, rows):
         count = fixed if fixed else number
-        for node in range(begin, end):
+        for node in range(end - 1, begin - 1, -1):
             first = item(firsts, node)
             best = load(rows, item(children, first) * BLOCK)
             for a in range(1, count):
