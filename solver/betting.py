@@ -130,7 +130,7 @@ def _groups(roots: Sequence[State], menu: Menu, max_nodes: int) -> list[list[Sta
     for root, count in zip(roots, shown, strict=True):
         groups[min(parts - 1, int((before + count / 2) * parts / max(sum(shown), 1)))].append(root)
         before += count
-    return [group for group in groups if group]
+    return [group for group in groups if group] or [[]]
 
 
 class _Grower:

@@ -82,16 +82,13 @@ class Solver(Engine):
         """From now on keep running averages of the player's counterfactual values at these places.
 
         For searches that will be repeated there: the opponent's reach is in the values, the probability of the board is
-        not, and iterations weigh as they do in the average strategy. Name all places at once.
+        not, and iterations weigh as they do in the average strategy. Name them before the next iteration.
         """
-        self._kept[player] = {}
-        seen: dict[int, int] = {}
         for place in sorted(places, key=self.subgame.number):
             board = self.subgame.number(place)
             part, node = self.subgame.forests[place.street].find(place.node)
+            self._kept[player][place] = self.watched(player, board).shape[0]
             self.watch(player, board, part, [node])
-            self._kept[player][place] = seen.setdefault(board, 0)
-            seen[board] += 1
 
     def kept_values(self, player: int, place: Place) -> F64:
         """[hand] those of one of the places."""

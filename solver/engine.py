@@ -85,6 +85,8 @@ class Engine:
         seed: int = 0,
         simultaneous: bool = False,
     ) -> None:
+        if threads is not None and threads < 1:
+            raise SolverError(f"threads {threads}: expected a number from 1 up, or None for what is fastest")
         self.problem = problem
         self.algorithm: Algorithm = algorithm or DCFR()
         self.simultaneous = simultaneous
@@ -187,8 +189,8 @@ class Engine:
         self.iterations += count
 
     def _seed(self, iteration: int, player: int) -> int:
-        mixed = ((2 * iteration + player) * 0x9E3779B97F4A7C15 + self.seed * 0xD1B54A32D192ED03) & (2**62 - 1)
-        return mixed ^ (mixed >> 29)
+        """For `vectors.noise`: in the upper half what the solver's own seed makes different, in the lower the step."""
+        return ((self.seed * 0x3C6EF372 + player * 0x5DEECE66) % 2**30 << 32) + iteration * 0x9E3779B9 % 2**32
 
     def _run(self, batch: Batch, threads: int) -> None:
         problem, top = self.problem, self._top
@@ -306,6 +308,8 @@ class Engine:
         hands = int(self.problem.deals.hands[player])
         target, at = (self.regrets if regrets else self.averages)[player], 0
         for span, edges in self._spans(player, board):
+            if span.stop > len(target):
+                raise SolverError("the averages of later streets were not kept")
             whole = np.zeros((edges, hands), np.float32)
             whole[:, : table.shape[1]] = table[at : at + edges]
             flat = whole.reshape(edges, -1, BLOCK).transpose(1, 0, 2).ravel()

@@ -284,7 +284,7 @@ def _go_down(trees, deals, scratch, top, work, board, part):
     in_order = address(deals.in_order, 0)
     averaging = work.averaging[s]
     kept, added = splat(np.float32(work.weights[0])), splat(np.float32(work.weights[1]))
-    state = noise(work.seed + 64 * board + part)
+    state = noise(work.seed + ((64 * board + part) << 32))
     for block in range(hands // BLOCK):
         h = block * BLOCK
         mask = load(alive, h)
@@ -327,6 +327,8 @@ def _show_down(trees, deals, scratch, me, final, part):
     for number in range(chunks(lanes // LANES)):
         begin, vectors = chunk(lanes // LANES, number)
         base = begin * LANES * (height + 1)
+        nobody = base + height * vectors * LANES
+        scratch.showdown_value[nobody : nobody + vectors * LANES] = 0.0
         reach, value = address(scratch.showdown_reach, base), address(scratch.showdown_value, base)
         if trees.matrices.size:
             matrices = address(trees.matrices, me * height * height * lanes + begin * LANES)
@@ -349,6 +351,8 @@ def _fold(trees, deals, scratch, me, s, part):
         base = scratch.fold_begin[s] + begin * LANES * (height + 1)
         no_twin = base + height * vectors * LANES
         scratch.fold_reach[no_twin : no_twin + vectors * LANES] = 0.0
+        nobody, end = base + deals.real[me] * vectors * LANES, base + deals.hands[me] * vectors * LANES
+        scratch.fold_value[nobody:end] = 0.0
         folds(
             vectors, minus, address(deals.twin, me * height), deals.real[me], cards, deals.real[other],
             address(trees.fold_chips[me], trees.fold_at[part] + begin * LANES),
@@ -375,7 +379,7 @@ def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered
     positive, negative = splat(np.float32(work.weights[2])), splat(np.float32(work.weights[3]))
     kept, added = splat(np.float32(work.watch_weights[0])), splat(np.float32(work.watch_weights[1]))
     watch = work.watch
-    state = noise(work.seed + 64 * board + part)
+    state = noise(work.seed + ((64 * board + part) << 32))
     for block in range(hands // BLOCK - 1, -1, -1):
         h = block * BLOCK
         mask = load(alive, h)

@@ -116,6 +116,8 @@ def stack(streets: Sequence[Sequence[Layout]], matrices: F32 = NO_MATRICES) -> T
 def _runs(part: Layout) -> I32:
     """Neighbouring nodes of equal player and number of children."""
     alike = np.stack([part.player, np.diff(part.first)], axis=1)
+    if not len(alike):
+        return np.zeros((0, 4), np.int32)
     begins = np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1)) + 1
     ends = np.concatenate((begins, [len(alike)]))
     begins = np.concatenate(([0], begins))

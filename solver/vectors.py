@@ -11,8 +11,10 @@ lanes inside the array. Multiplications and additions may be fused (`contract`),
 Hands come in *blocks* of `BLOCK`. `read` and `write` move a block of regrets or averages, of float32 arrays or of
 uint16 arrays, which hold bfloat16: the upper half of a float32. Rounding is dithered, up with the probability of the
 part cut off, so that sums of many small steps stay right in the mean: a running sum rounded to nearest stops moving.
-The dither comes from a counter in each lane (`noise`), times an odd number, seeded by the caller, so that results
-repeat.
+
+The dither is no random number but a place on the golden-ratio sequence: where each number starts on it is hashed from
+its place, and every iteration moves it on by one step (`noise`). The errors of one number over the iterations then
+nearly cancel, where those of random dither add up: an average that changes little would drift like a random walk.
 """
 
 from __future__ import annotations
@@ -236,15 +238,20 @@ def _times_plus(builder, state, factor, plus):
 
 @intrinsic
 def noise(typingctx, seed):
-    """Generators of sixteen lanes from one integer."""
+    """Counters of sixteen lanes. The upper half of the number says where they begin, the lower how far they are."""
 
     def codegen(context, builder, signature, args):
-        undefined = ir.Constant(_INTEGERS, ir.Undefined)
-        single = builder.insert_element(undefined, builder.trunc(args[0], _INDEX), ir.Constant(_INDEX, 0))
-        seeds = builder.shuffle_vector(single, undefined, integers([0] * LANES))
-        state = _times_plus(builder, seeds, 0x9E3779B1, [(lane * 0x85EBCA6B) & 0xFFFFFFFF for lane in range(LANES)])
-        high = builder.lshr(state, integers([15] * LANES))
-        return _times_plus(builder, builder.xor(state, high), 0x2C1B3C6D, [0x297A2D39] * LANES)
+        def splat_bits(value):
+            undefined = ir.Constant(_INTEGERS, ir.Undefined)
+            single = builder.insert_element(undefined, builder.trunc(value, _INDEX), ir.Constant(_INDEX, 0))
+            return builder.shuffle_vector(single, undefined, integers([0] * LANES))
+
+        begin = splat_bits(builder.lshr(args[0], ir.Constant(args[0].type, 32)))
+        state = _times_plus(builder, begin, 0x9E3779B1, [(lane * 0x85EBCA6B) & 0xFFFFFFFF for lane in range(LANES)])
+        for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97)):
+            high = builder.lshr(state, integers([shift] * LANES))
+            state = builder.mul(builder.xor(state, high), integers([factor] * LANES))
+        return builder.add(state, splat_bits(args[0]))
 
     return _NOISE(types.int64), codegen
 
@@ -279,10 +286,9 @@ def write(typingctx, array, index, row, state):
         for number, vector in enumerate(_vectors(builder, _BLOCK, row)):
             if halves:
                 sixteen = integers([16] * LANES)
-                random = builder.lshr(builder.mul(state, integers([0x2C1B3C6D] * LANES)), sixteen)
-                dithered = builder.add(builder.bitcast(vector, _INTEGERS), random)
+                dithered = builder.add(builder.bitcast(vector, _INTEGERS), builder.lshr(state, sixteen))
                 vector = builder.trunc(builder.lshr(dithered, sixteen), _HALVES)
-                state = builder.add(state, integers([0x9E3779B9] * LANES))
+                state = builder.add(state, integers([0xC13FA9A9] * LANES))
             builder.store(vector, builder.gep(first, [ir.Constant(_INDEX, number)]), align=2)
         return state
 

@@ -18,7 +18,9 @@ Board = tuple[Card, ...]
 Policy = Mapping[tuple[int, Hand, str, Board], Sequence[float]]
 
 
-def reach(root: State, menu: Menu, policy: Policy, player: int, hand: Hand, line: Sequence[Action], board: Board) -> float:
+def reach(
+    root: State, menu: Menu, policy: Policy, player: int, hand: Hand, line: Sequence[Action], board: Board
+) -> float:
     """The probability that `player` does its part of a line; zero with a hand that the board makes impossible."""
     if set(hand) & set(board):
         return 0.0
@@ -58,9 +60,7 @@ def _of_pair(state: State, menu: Menu, policy: Policy, me: int, hands: tuple[Han
         return payoffs(state, Deal(hands, board))[me]
     actor = int(state.actor or 0)
     total = 0.0
-    for action, probability in zip(
-        menu.actions(state), policy[actor, hands[actor], state.betting, board], strict=True
-    ):
+    for action, probability in zip(menu.actions(state), policy[actor, hands[actor], state.betting, board], strict=True):
         if probability:
             total += probability * _of_pair(apply(state, action), menu, policy, me, hands, board)
     return total

@@ -1,0 +1,98 @@
+"""`paratus bench`: how fast things are on this machine. The benchmarks are part of the source, not of wheels."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from protocol.errors import ConfigError, quote
+
+BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver")
+CHECKOUT: Final = Path(__file__).resolve().parent.parent
+
+_EPILOG: Final = """\
+rules ranking store startup matches   what docs/speed.md lists
+solver                                bytes, ms an iteration and seconds to 100, 10 and 1 mbb/g of every endgame in a
+                                      folder (*.txt, as `paratus solve --endgame` reads), and the time to compile
+
+Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to measure, and how long."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = "Measure speeds: all benchmarks, or those named. Needs the source of Paratus."
+    parser.epilog = _EPILOG
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"some of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--json", action="store_true", help="print data instead of tables")
+    solver = parser.add_argument_group("solver")
+    solver.add_argument("--endgames", metavar="FOLDER", type=Path, help="default: the endgames in benchmarks/")
+    solver.add_argument(
+        "--goal-seconds", metavar="S", type=float, default=120.0, help="give up on an exploitability (default 120)"
+    )
+    solver.add_argument(
+        "--measure-seconds", metavar="S", type=float, default=3.0, help="for each ms an iteration (default 3)"
+    )
+    solver.add_argument("--skip-compilation", action="store_true", help="do not measure that")
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Measure, then print."""
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        raise ConfigError(f"{', '.join(map(quote, unknown))}: expected some of {', '.join(BENCHMARKS)}")
+    if not (CHECKOUT / "benchmarks" / "solver.py").is_file():
+        raise ConfigError(f"no benchmarks in {CHECKOUT}: expected Paratus to run from its source (`make bench`)")
+    names = list(dict.fromkeys(options.names)) or list(BENCHMARKS)
+    if "solver" not in names and options.endgames is not None:
+        raise ConfigError("--endgames without solver: expected `paratus bench solver --endgames FOLDER`")
+    settings = {"solver": _solver_settings(options)} if "solver" in names else {}
+    report: dict[str, Any] = {"machine": importlib.import_module("benchmarks.machine").describe()}
+    for name in names:
+        _tell(f"{name} …")
+        begun = time.monotonic()
+        report[name] = importlib.import_module(f"benchmarks.{name}").run(**settings.get(name, {}))
+        _tell(f"{name}: {time.monotonic() - begun:.0f} s")
+    print(json.dumps(report, indent=2) if options.json else "\n\n".join(_sections(report)))
+    return 0
+
+
+def _solver_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Checked before anything is measured."""
+    for name in ("goal_seconds", "measure_seconds"):
+        if not 0 < getattr(options, name) < 1e9:
+            shown = name.replace("_", "-")
+            raise ConfigError(f"--{shown} {getattr(options, name):g}: expected seconds, more than 0")
+    module = importlib.import_module("benchmarks.solver")
+    return {
+        "spots": module.load_spots(options.endgames or module.OWN),
+        "goal_s": options.goal_seconds,
+        "measure_s": options.measure_seconds,
+        "compilation": not options.skip_compilation,
+    }
+
+
+def _sections(report: dict[str, Any]) -> list[str]:
+    """Each part of the report under its name; a benchmark may have a way of its own to print what it measured."""
+    sections = []
+    for name, part in report.items():
+        printer = getattr(sys.modules.get(f"benchmarks.{name}"), "text", None)
+        lines = printer(part) if printer else "\n".join(f"  {key:34} {_shown(value)}" for key, value in part.items())
+        sections.append(f"{name}\n{lines}")
+    return sections
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def _tell(line: str) -> None:
+    print(f"paratus bench: {line}", file=sys.stderr, flush=True)
