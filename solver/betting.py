@@ -119,10 +119,10 @@ def build_forest(
 
 def _groups(roots: Sequence[State], menu: Menu, max_nodes: int) -> list[list[State]]:
     """Neighbouring roots with about as many showdowns together as fit a part, evenly."""
-    shown, left = [], max_nodes
+    shown, nodes = [], 0
     for root in roots:
-        part = _Grower(menu, left).grow([root], ())
-        left -= len(part.nodes)
+        part = _Grower(menu, max_nodes, nodes).grow([root], ())
+        nodes += len(part.nodes)
         shown.append(part.showdowns)
     parts = max(1, round(sum(shown) / PART_SHOWDOWNS))
     groups: list[list[State]] = [[] for _ in range(parts)]
@@ -136,8 +136,8 @@ def _groups(roots: Sequence[State], menu: Menu, max_nodes: int) -> list[list[Sta
 class _Grower:
     """Collects nodes and leaves level by level, then puts the nodes in order and numbers all."""
 
-    def __init__(self, menu: Menu, max_nodes: int) -> None:
-        self._menu, self._max_nodes = menu, max_nodes
+    def __init__(self, menu: Menu, max_nodes: int, others: int = 0) -> None:
+        self._menu, self._max_nodes, self._others = menu, max_nodes, others
         self._children: dict[int, list[Node | tuple[str, int]]] = {}
         self._showdowns: list[float] = []
         self._folds: list[tuple[int, float]] = []
@@ -151,7 +151,7 @@ class _Grower:
             children = [self._child(node.state, action) for action in node.actions]
             self._children[id(node)] = children
             waiting += [child for child in children if isinstance(child, Node)]
-            if len(waiting) > self._max_nodes:
+            if len(waiting) + self._others > self._max_nodes:
                 raise TreeError(
                     f"the betting tree has more than {self._max_nodes} decisions on one street: offer fewer sizes"
                 )

@@ -104,6 +104,8 @@ class Engine:
         self._results = (aligned_zeros(int(hands[0])), aligned_zeros(int(hands[1])))
         self._watches = (self._no_watch(), self._no_watch())
         self._watched_since = [0, 0]
+        self._led = False
+        """Whether the passes of the latest batch were all done."""
 
     def _weights(self, streets: int) -> tuple[WeightArray, WeightArray]:
         sizes = [self.problem.pairs(player, streets) for player in range(2)]
@@ -185,8 +187,11 @@ class Engine:
             watches=self._watches,
             results=self._results,
         )
-        self._run(batch, threads)
-        self.iterations += count
+        try:
+            self._run(batch, threads)
+        finally:
+            if self._led:  # Ctrl-C comes out of compiled code when all is done
+                self.iterations += count
 
     def _seed(self, iteration: int, player: int) -> int:
         """For `vectors.noise`: in the upper half what the solver's own seed makes different, in the lower the step."""
@@ -195,6 +200,7 @@ class Engine:
     def _run(self, batch: Batch, threads: int) -> None:
         problem, top = self.problem, self._top
         top.counters[:] = 0
+        self._led = False
         helping = [
             self._pool.submit(follow, problem.trees, problem.deals, scratch, top, batch)
             for scratch in self._scratch[1:threads]
@@ -203,6 +209,7 @@ class Engine:
         try:
             lead(problem.trees, problem.deals, self._scratch[0], top, batch)
         finally:
+            self._led = bool(top.counters[OPEN] == OVER)
             top.counters[OPEN] = OVER  # also if Ctrl-C came before the leader did
             for each in helping:
                 each.result()

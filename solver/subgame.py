@@ -118,6 +118,8 @@ def outline(
 ) -> Outline:
     """Check what is asked and price it."""
     _check(root, board, ranges)
+    if storage.bits not in (32, 16):
+        raise SubgameError(f"{storage.bits} bits: expected 32 or 16")
     forests = _forests(root, menu, max_nodes)
     all_hands = hands_of(root.game)
     index = (_live(all_hands, board, ranges[0]), _live(all_hands, board, ranges[1]))
@@ -271,6 +273,8 @@ def _check(root: State, board: Sequence[Card], ranges: Sequence[Range]) -> None:
     wanted = game.board_cards_by(root.street)
     if len(board) != wanted or len(set(board)) != wanted or not set(game.deck()).issuperset(board):
         raise SubgameError(f"board of {len(board)} cards: expected {wanted} different cards of the deck")
+    if len(ranges) != 2:
+        raise SubgameError(f"{len(ranges)} ranges: expected two, by player")
     count = len(hands_of(game))
     for player, weights in enumerate(ranges):
         array = np.asarray(weights)

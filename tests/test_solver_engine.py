@@ -16,7 +16,7 @@ from solver_tables import everyone
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
 from protocol.state import CALL, Raise, State, apply, start
-from solver import threads
+from solver import engine, threads
 from solver.algorithms import CFR, DCFR, Algorithm, DCFRPlus, parse_algorithm
 from solver.cfr import Solver
 from solver.engine import Progress, SolverError
@@ -279,6 +279,26 @@ def test_an_interrupt_leaves_a_solver_that_goes_on(count: int) -> None:
     solver.iterate(5)
     assert solver.iterations == done + 5
     assert bits(solver) == bits(solved(turn(SHORT), done + 5, threads=1, seed=1))
+
+
+def test_ctrl_c_loses_no_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes out of compiled code when all iterations of a batch are done."""
+    solver, lead = Solver(turn(SHORT), threads=1, seed=1), engine.lead
+    solver.iterate(3)
+
+    def interrupted(*arguments: object) -> None:
+        lead(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "lead", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        solver.iterate()
+    with pytest.raises(KeyboardInterrupt):
+        solver.exploitability()
+    monkeypatch.undo()
+    assert solver.iterations == 4
+    solver.iterate(2)
+    assert bits(solver) == bits(solved(turn(SHORT), 6, threads=1, seed=1))
 
 
 @SUBGAMES
@@ -558,7 +578,7 @@ def test_facing_an_all_in_there_is_fold_or_call(street: int) -> None:
     """The only decision of the subgame: calling is worth the equity over all boards to come, hand by hand."""
     root = after(at_street(HOLDEM, street, 300), 20000)
     board, me = BOARD[: HOLDEM.board_cards_by(street)], int(root.actor or 0)
-    solver = Solver(Subgame(root, board, [some_hands(HOLDEM, 8, seed) for seed in (1, 2)], parse_menu("a")))
+    solver = Solver(Subgame(root, board, [some_hands(HOLDEM, 5, seed) for seed in (1, 2)], parse_menu("a")))
     solver.iterate(500)
     subgame, place = solver.subgame, solver.place([])
     assert [len(forest.nodes) for forest in subgame.forests] == [1] + [0] * (3 - street)

@@ -18,10 +18,11 @@ from protocol.game import Game, load_game, parse_game
 from protocol.state import CALL, Raise, State, apply, start
 from solver import engine, problem
 from solver.algorithms import CFR
+from solver.betting import TreeError
 from solver.cfr import Solver
 from solver.engine import SolverError
 from solver.menu import parse_menu
-from solver.subgame import FULL, ROOT, Storage, Subgame, hands_of, outline
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of, outline
 from solver.tables import aligned_zeros
 from solver.vectors import BLOCK, load, noise, read, store, write
 
@@ -352,6 +353,25 @@ def test_a_flop_subgame_of_the_whole_deck_fits_and_runs() -> None:
     strategy = solver.strategy(ROOT)
     assert strategy.sum(axis=0) == pytest.approx(1.0)
     assert strategy.std() > 0.1
+
+
+@pytest.mark.parametrize("bits", [0, 8, 64])
+def test_there_are_32_and_16_bits(bits: int) -> None:
+    with pytest.raises(SubgameError, match=f"{bits} bits: expected 32 or 16"):
+        holdem(3, storage=Storage(bits))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_there_are_two_ranges(count: int) -> None:
+    with pytest.raises(SubgameError, match=f"{count} ranges: expected two"):
+        Subgame(at_street(HOLDEM, 3), RIVER, [np.ones(1326)] * count, parse_menu("a"))
+
+
+@pytest.mark.parametrize("bound", [50, 400])
+def test_a_tree_that_is_too_large_is_refused_with_the_bound(bound: int) -> None:
+    """Whichever street it is that has too many decisions; the river here."""
+    with pytest.raises(TreeError, match=f"more than {bound} decisions on one street: offer fewer sizes"):
+        outline(at_street(HOLDEM, 2, 300), TURN, everyone(HOLDEM), parse_menu("50%,100%,a"), max_nodes=bound)
 
 
 # Staying inside
