@@ -15,7 +15,8 @@ from protocol.cards import Card
 from protocol.state import Action
 from solver.algorithms import Algorithm
 from solver.betting import Node
-from solver.engine import Engine
+from solver.engine import Engine, SolverError
+from solver.gadgets import Gadget
 from solver.subgame import ROOT, Place, Subgame
 from solver.tables import F64
 
@@ -31,9 +32,13 @@ class Solver(Engine):
         threads: int | None = None,
         seed: int = 0,
         simultaneous: bool = False,
+        gadget: Gadget | None = None,
     ) -> None:
-        super().__init__(subgame, algorithm, threads=threads, seed=seed, simultaneous=simultaneous)
-        self.subgame = subgame
+        super().__init__(subgame, algorithm, threads=threads, seed=seed, simultaneous=simultaneous, gadget=gadget)
+        assert isinstance(self.problem, Subgame)  # the one given, or a copy with the ranges that a gadget lets through
+        self.subgame = self.problem
+        if gadget is not None and not subgame.treats_alike(gadget.player, np.asarray(gadget.payoffs)):
+            raise SolverError("payoffs of boards that are alike differ: expected them among the `marks` of the subgame")
         self._kept: list[dict[Place, int]] = [{}, {}]
 
     def place(self, actions: Sequence[Action], cards: Sequence[Card] = ()) -> Place:

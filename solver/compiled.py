@@ -16,7 +16,7 @@ from pathlib import Path
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
 
-_FILES = ("compiled", "vectors", "tiles", "tables", "sweeps", "kernels")
+_FILES = ("compiled", "vectors", "tiles", "tables", "sweeps", "gates", "kernels")
 
 
 def _stamp():

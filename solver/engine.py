@@ -15,12 +15,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
 from protocol.errors import ParatusError
 from solver.algorithms import DCFR, Algorithm
+from solver.gadgets import Entrance, Gadget, no_gate
 from solver.kernels import BEST, FOLLOW, OPEN, OVER, UPDATE, follow, lead
 from solver.problem import Problem
 from solver.tables import F32, F64, I32, Batch, Watch, WeightArray, aligned_halves, aligned_zeros
@@ -73,6 +75,8 @@ class Progress:
 class Engine:
     """Regrets and averages of one problem, and what is done with them. One thread at a time may use it.
 
+    With a gadget its player comes with the hands that it chooses at the root, on average over the iterations so far.
+
     `threads=None` uses as many as measure faster, up to all cores.
     """
 
@@ -84,11 +88,16 @@ class Engine:
         threads: int | None = None,
         seed: int = 0,
         simultaneous: bool = False,
+        gadget: Gadget | None = None,
     ) -> None:
         if threads is not None and threads < 1:
             raise SolverError(f"threads {threads}: expected a number from 1 up, or None for what is fastest")
-        self.problem = problem
+        self.problem = problem if gadget is None else copy(problem)
         self.algorithm: Algorithm = algorithm or DCFR()
+        self._entrance: Entrance | None = None
+        if gadget is not None:
+            self.problem.ranges = (problem.ranges[0].copy(), problem.ranges[1].copy())
+            self._entrance = Entrance(gadget, self.problem)
         self.simultaneous = simultaneous
         self.iterations = 0
         self.seed = seed
@@ -158,12 +167,16 @@ class Engine:
 
     def iterate(self, count: int = 1) -> None:
         """Run `count` iterations."""
-        while count > 0:
-            threads = self.pace.threads()
-            now = 1 if self.simultaneous else min(count, self._batch())
-            with self.pace.measure(threads, now):
-                self._iterate(now, threads)
-            count -= now
+        try:
+            while count > 0:
+                threads = self.pace.threads()
+                now = 1 if self.simultaneous else min(count, self._batch())
+                with self.pace.measure(threads, now):
+                    self._iterate(now, threads)
+                count -= now
+        finally:
+            if self._entrance:
+                self._entrance.settle(self.problem)
 
     def _batch(self) -> int:
         took = self.pace.seconds()
@@ -172,19 +185,27 @@ class Engine:
     def _iterate(self, count: int, threads: int) -> None:
         numbers = range(self.iterations + 1, self.iterations + count + 1)
         weights = np.repeat(np.array([self.algorithm.weights(number) for number in numbers]), 2, axis=0)
-        first, second = self.regrets
+        order, theirs, ranges = [0, 1], (self.regrets[1], self.regrets[0]), self.problem.ranges
+        if self._entrance:
+            chosen = self._entrance.chosen
+            ranges = (chosen, ranges[1]) if self._entrance.player == 0 else (ranges[0], chosen)
+        if self.simultaneous:
+            if self._entrance and self._entrance.player == 0:
+                order = [1, 0]  # what a gate has learnt counts from the next iteration on
+            theirs = (theirs[0].copy(), theirs[1]) if order[1] == 0 else (theirs[0], theirs[1].copy())
         batch = Batch(
             mode=UPDATE,
-            players=np.tile(np.arange(2), count),
+            players=np.tile(np.array(order), count),
             weights=weights,
             watch_weights=weights[:, :2].copy(),
-            seeds=np.array([self._seed(number, player) for number in numbers for player in range(2)], np.int64),
-            ranges=self.problem.ranges,
+            seeds=np.array([self._seed(number, player) for number in numbers for player in order], np.int64),
+            ranges=ranges,
             mine=self.regrets,
-            theirs=(second, first.copy() if self.simultaneous else first),
+            theirs=theirs,
             averages=self.averages,
             averaging=self.problem.averaged,
             watches=self._watches,
+            gate=self._entrance.gate if self._entrance else no_gate(),
             results=self._results,
         )
         try:
@@ -217,13 +238,34 @@ class Engine:
     # Asking
 
     def exploitability(self) -> Exploitability:
-        """Of the average strategies."""
-        problem = self.problem
-        best = [
-            float(self.best_response_values(player) @ problem.chance(problem.weights[player], player))
-            for player in range(2)
-        ]
-        return Exploitability((best[0], best[1]), problem.unit, problem.pot)
+        """Of the average strategies, and of the choice at a gadget."""
+        problem, entrance = self.problem, self._entrance
+        if entrance:
+            other = 1 - entrance.player
+            inside = self.best_response_values(entrance.player)
+            against = float(self.best_response_values(other) * problem.compatible[other] @ problem.weights[other])
+            best = entrance.best_response(inside, against)
+        else:
+            first, second = (
+                float(self.best_response_values(player) @ problem.chance(problem.weights[player], player))
+                for player in range(2)
+            )
+            best = (first, second)
+        return Exploitability(best, problem.unit, problem.pot)
+
+    def entering(self) -> F64:
+        """[hand] the average probability with which a gadget's player enters with it, or picks it."""
+        return self._gadget().entering()
+
+    def margins(self) -> F64:
+        """[hand] by how much a gadget's alternative payoff exceeds what its player wins by responding best."""
+        entrance = self._gadget()
+        return entrance.margins(self.best_response_values(entrance.player))
+
+    def _gadget(self) -> Entrance:
+        if self._entrance is None:
+            raise SolverError("no gadget: nobody chooses at the root")
+        return self._entrance
 
     def best_response_values(self, player: int) -> F64:
         """What each hand of `player` wins by responding best to the other's average, in chips."""
@@ -354,6 +396,7 @@ class Engine:
             averages=averages,
             averaging=np.zeros_like(self.problem.averaged),
             watches=(watch, watch),
+            gate=no_gate(),
             results=self._results,
         )
         self._run(batch, self.pace.threads())

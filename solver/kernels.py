@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from solver.compiled import kernel
+from solver.gates import NO_GATE, choose, learn
 from solver.sweeps import chunk, chunks, folds, payoffs, showdowns
 from solver.tables import Work
 from solver.tiles import gather, scatter
@@ -473,26 +474,37 @@ def _take_tasks(trees, deals, scratch, top, work):
 
 
 @kernel
+def _lead_pass(trees, deals, scratch, top, work, number, result):
+    """A pass over several streets, whose tasks other threads take as well."""
+    _go_down(trees, deals, scratch, top, work, 0, 0)
+    publish(top.counters, NEXT, 0)
+    publish(top.counters, OPEN, number + 1)
+    _take_tasks(trees, deals, scratch, top, work)
+    publish(top.counters, OPEN, 0)
+    while fetch(top.counters, INSIDE) > 0:
+        yield_core()
+    for task in range(deals.task_at.size - 1):
+        board = deals.steps[deals.task_at[task]] >> 1
+        at = task * trees.ledger[0] * deals.hands[work.me]
+        _collect(trees, deals, work.me, board, top.delivered, at, top.value, 0)
+    _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
+
+
+@kernel
 def lead(trees, deals, scratch, top, batch):
     """Run the passes of a batch; other threads may `follow` meanwhile, with scratch of their own."""
+    gate, waits = batch.gate, batch.mode == UPDATE and batch.gate.kind != NO_GATE
     for number in range(len(batch.players)):
         work = _work(batch, number)
         result = batch.results[work.me]
+        if waits and work.me != gate.player:
+            choose(gate, work.weights[0], work.weights[1], batch.ranges[gate.player])
         if deals.final[0] >= 0:
             _visit(trees, deals, scratch, top, work, 0, result, 0)
-            continue
-        _go_down(trees, deals, scratch, top, work, 0, 0)
-        publish(top.counters, NEXT, 0)
-        publish(top.counters, OPEN, number + 1)
-        _take_tasks(trees, deals, scratch, top, work)
-        publish(top.counters, OPEN, 0)
-        while fetch(top.counters, INSIDE) > 0:
-            yield_core()
-        for task in range(deals.task_at.size - 1):
-            board = deals.steps[deals.task_at[task]] >> 1
-            at = task * trees.ledger[0] * deals.hands[work.me]
-            _collect(trees, deals, work.me, board, top.delivered, at, top.value, 0)
-        _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
+        else:
+            _lead_pass(trees, deals, scratch, top, work, number, result)
+        if waits and work.me == gate.player:
+            learn(gate, result, work.weights[2], work.weights[3])
     publish(top.counters, OPEN, OVER)
 
 

@@ -169,7 +169,7 @@ class Problem:
     def chance(self, hands: F64, player: int) -> F64:
         """The probability of each hand of `player`, weighted so, when one of the opponent's is dealt beside it."""
         weighted: F64 = hands * self.compatible[player]
-        shares: F64 = weighted / weighted.sum()
+        shares: F64 = weighted / (weighted.sum() or 1.0)
         return shares
 
     def opposing(self, player: int, weights: F64) -> F64:

@@ -5,7 +5,7 @@ what player 0 wins. Before it hands are dealt, with any joint probabilities; pub
 chance is multiplied into the matrices, and chance nodes only pass reaches on. So a game is one street on one board,
 with `sweeps.payoffs` in place of showdowns.
 
-Actions that the other player does not see have no public node: see `solver.chooser`.
+Actions that the other player does not see have no public node: see `solver.gadgets`.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class SmallGame(Problem):
     def reach(self, engine: Engine, player: int, path: Sequence[str]) -> F64:
         """[hand] the probability that a player goes there if others do.
 
-        For a hand that a `Chooser` picks it counts how much more often it is picked than it would be dealt.
+        For a hand that its player picks (`solver.gadgets`) it counts how much more often than it would be dealt.
         """
         self._place(path)
         reach = engine.problem.weights[player].copy()

@@ -115,8 +115,9 @@ def outline(
     max_nodes: int = 200_000,
     storage: Storage = FULL,
     alike: bool = True,
+    marks: Sequence[Range] = (),
 ) -> Outline:
-    """Check what is asked and price it."""
+    """Check what is asked and price it. Boards are alike only if `marks`, numbers by hand, are so too."""
     _check(root, board, ranges)
     if storage.bits not in (32, 16):
         raise SubgameError(f"{storage.bits} bits: expected 32 or 16")
@@ -124,7 +125,7 @@ def outline(
     all_hands = hands_of(root.game)
     index = (_live(all_hands, board, ranges[0]), _live(all_hands, board, ranges[1]))
     hands = ([all_hands[i] for i in index[0].tolist()], [all_hands[i] for i in index[1].tolist()])
-    boards = boards_of(root.game, root.street, tuple(board), all_hands, ranges, alike=alike)
+    boards = boards_of(root.game, root.street, tuple(board), all_hands, (*ranges, *marks), alike=alike)
     table = Table(root.game, root.street, boards, hands)
     return Outline(root, tuple(board), menu, forests, index, table, _price(forests, table, storage))
 
@@ -143,8 +144,9 @@ class Subgame(Problem):
         max_bytes: int = 8 << 30,
         storage: Storage = FULL,
         alike: bool = True,
+        marks: Sequence[Range] = (),
     ) -> None:
-        plan = outline(root, board, ranges, menu, max_nodes=max_nodes, storage=storage, alike=alike)
+        plan = outline(root, board, ranges, menu, max_nodes=max_nodes, storage=storage, alike=alike, marks=marks)
         self.root, self.board, self.menu, self.storage = root, plan.board, menu, storage
         self.forests, self.hand_index, self.price = plan.forests, plan.hand_index, plan.price
         self.hands, self.boards = plan.table.hands, plan.table.boards
@@ -203,6 +205,13 @@ class Subgame(Problem):
     def permutation(self, place: Place, player: int) -> I32:
         """[hand] the hand of the solved board that stands for each hand of the place's."""
         return permutation_of(self.hands[player], place.suits)
+
+    def treats_alike(self, player: int, numbers: npt.NDArray[np.floating]) -> bool:
+        """Whether [hand] numbers of a player stay as they are where one board stands for another."""
+        changes = {suits for street in self.boards for board in street for _, suits in board.images}
+        return numbers.ndim == 0 or all(
+            np.array_equal(numbers, numbers[permutation_of(self.hands[player], suits)]) for suits in changes
+        )
 
     def number(self, place: Place) -> int:
         """The number of the place's board among those of all streets."""

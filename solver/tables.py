@@ -112,6 +112,20 @@ class Watch(NamedTuple):
     values: F32  # [watched][hand]
 
 
+class Gate(NamedTuple):
+    """What a player chooses before the root (`solver.gates`); without hands if nothing."""
+
+    kind: int
+    player: int
+    numbers: F32  # [row of `solver.gates`][hand]
+    payoffs: F32  # [hand] the alternative to entering, in chips
+    spreads: F32  # [hand] its standard deviation
+    inverse: F32  # [hand] one over the compatible reach of the other player, or 0 for a hand that cannot be
+    scale: F32  # [hand] what its range is when the hand surely enters, or is surely picked
+    lanes: F32  # [lane] to add up the lanes of a vector
+    counts: F64  # [place of `solver.gates`]
+
+
 class Work(NamedTuple):
     """One pass for a player, `me`. With mode UPDATE its regrets (`mine`) and the opponent's average are updated."""
 
@@ -142,6 +156,7 @@ class Batch(NamedTuple):
     averages: tuple[WeightArray, WeightArray]
     averaging: npt.NDArray[np.bool_]
     watches: tuple[Watch, Watch]
+    gate: Gate
     results: tuple[F32, F32]  # [hand] the player's counterfactual values at the root
 
 

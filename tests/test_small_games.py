@@ -36,8 +36,8 @@ from protocol.game import Game, load_game, parse_game
 from protocol.state import start
 from solver.algorithms import CFR, DCFR, Algorithm
 from solver.cfr import Solver
-from solver.chooser import Chooser, ChooserError
 from solver.engine import Engine
+from solver.gadgets import Gadget, GadgetError, hidden_choice
 from solver.kernels import lead
 from solver.menu import parse_menu
 from solver.small import Chance, Decision, Leaf, Node, Path, SmallGame, SmallGameError
@@ -227,7 +227,7 @@ def test_safe_search_in_coin_toss(
         name: Leaf(np.array(leaf.payoff) - np.array(alternative)[:, None]) for name, leaf in guess().children.items()
     }
     game = SmallGame(Decision(1, shifted), COIN)
-    chooser = Chooser(game, 0)
+    chooser = Engine(game, gadget=hidden_choice(0))
     chooser.iterate(4000)
     guesses = game.strategy(chooser)[:, 0]
     assert guesses == pytest.approx([heads, 1 - heads, 0], abs=1e-3)
@@ -261,10 +261,10 @@ def test_rock_paper_scissors_plus(player: int, bits: int, algorithm: Algorithm) 
         names = list(root.children)
         root, joint = Decision(0, {n: Leaf(RPS_PLUS[[row]]) for row, n in enumerate(names)}), joint.T
     game = SmallGame(root, joint, bits=bits)
-    chooser = Chooser(game, player, algorithm=algorithm)
+    chooser = Engine(game, algorithm, gadget=hidden_choice(player))
     chooser.iterate(5000)
     close = 1e-3 if bits == 32 else 1e-2  # bfloat16 has two digits
-    assert chooser.choice() == pytest.approx([0.4, 0.4, 0.2], abs=close)
+    assert chooser.entering() == pytest.approx([0.4, 0.4, 0.2], abs=close)
     assert game.strategy(chooser)[:, 0] == pytest.approx([0.4, 0.4, 0.2], abs=close)
     assert chooser.exploitability().chips < (1e-3 if bits == 32 else 1e-2)
     assert chooser.root_values(player) == pytest.approx([0, 0, 0], abs=4 * close)
@@ -338,10 +338,10 @@ def test_hands_that_are_picked_equal_the_twins(seed: int) -> None:
     (root, joint), rng = random_rules(seed), Random(seed)
     joint = (joint + 0.01) / (joint + 0.01).sum()
     player, algorithm, simultaneous = rng.randrange(2), rng.choice(ALGORITHMS), rng.random() < 0.4
-    sets = [rng.randrange(3) for _ in range(joint.shape[player])]
+    sets = [0] * joint.shape[player]
     game = SmallGame(root, joint)
     twin = SlowGame(picked(root, joint, player, sets), algorithm, simultaneous=simultaneous)
-    engine = Chooser(game, player, sets, algorithm, simultaneous=simultaneous)
+    engine = Engine(game, algorithm, simultaneous=simultaneous, gadget=hidden_choice(player))
     # A hand's values count as often as it is dealt; the twin's as often as its set.
     dealt = joint.sum(axis=1 - player)
     of_set = np.array([dealt[np.array(sets) == each].sum() for each in sets])
@@ -351,7 +351,7 @@ def test_hands_that_are_picked_equal_the_twins(seed: int) -> None:
     for _ in range(3):
         engine.iterate()
         twin.iterate()
-    choice = engine.choice()
+    choice = engine.entering()
     for each in set(sets):
         hands = np.array(sets) == each
         assert choice[hands] == pytest.approx(matched(twin.averages["set", each][:, None])[:, 0], abs=1e-5)
@@ -384,21 +384,21 @@ def test_the_twin_knows_kuhn() -> None:
 def test_hands_are_picked_in_poker_too() -> None:
     """Kuhn whose first player picks its card: through both fronts, iteration by iteration."""
     game = SmallGame(*kuhn())
-    ours = Chooser(game, 0)
-    theirs = Chooser(Subgame(start(KUHN), (), everyone(KUHN), MENU), 0)
+    ours = Engine(game, gadget=hidden_choice(0))
+    theirs = Solver(Subgame(start(KUHN), (), everyone(KUHN), MENU), gadget=hidden_choice(0))
     for _ in range(20):
         ours.iterate()
         theirs.iterate()
-        assert ours.choice() == pytest.approx(theirs.choice(), abs=1e-5)
+        assert ours.entering() == pytest.approx(theirs.entering(), abs=1e-5)
         assert ours.exploitability().best_response == pytest.approx(theirs.exploitability().best_response, abs=1e-5)
     ours.solve(target=1e-3)
-    assert ours.choice() == pytest.approx([0, 0, 1], abs=1e-2)
+    assert ours.entering() == pytest.approx([0, 0, 1], abs=1e-2)
 
 
 def test_a_problem_is_left_alone_by_who_picks_its_hands() -> None:
     game = SmallGame(*rps_plus())
     before = Engine(game).best_response_values(1).tolist()
-    Chooser(game, 0).iterate(10)
+    Engine(game, gadget=hidden_choice(0)).iterate(10)
     assert Engine(game).best_response_values(1).tolist() == before
 
 
@@ -407,7 +407,7 @@ def test_compiles_no_second_form_of_the_kernels() -> None:
     forms = len(lead.signatures)
     engine = Engine(SmallGame(*kuhn()), simultaneous=True)
     engine.solve(2, on_progress=lambda progress: None)
-    Chooser(SmallGame(*rps_plus()), 0).solve(2, on_progress=lambda progress: None)
+    Engine(SmallGame(*rps_plus()), gadget=hidden_choice(0)).solve(2, on_progress=lambda progress: None)
     assert len(lead.signatures) == forms
 
 
@@ -451,10 +451,8 @@ def test_what_is_not_there_is_refused_with_the_reason() -> None:
         game.reach(engine, 0, ["play", "none"])
     with pytest.raises(SmallGameError, match="'sell': nobody acts there"):
         game.strategy(engine, ["sell"])
-    with pytest.raises(ChooserError, match=r"sets \(3,\): expected 2"):
-        Chooser(game, 0, [0, 0, 1])
-    with pytest.raises(ChooserError, match="no hand that is never dealt"):
-        Chooser(SmallGame(Decision(0, {"a": Leaf(1)}), [[1.0], [0.0]]), 0)
+    with pytest.raises(GadgetError, match=r"payoffs \(3,\): expected one number or 2"):
+        Engine(game, gadget=Gadget(0, [0, 0, 1]))
 
 
 def test_chance_of_hands_that_cannot_be_is_of_no_interest() -> None:
