@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocol.errors import ParatusError
-from solver.gates import ENTER, ENTERED, HEDGE, NO_GATE, NORMAL, OUTSIDE, PICK, ROWS, WEIGHT
+from solver.gates import ENTER, ENTERED, HEDGE, NO_GATE, NORMAL, OUTSIDE, PICK, ROWS, SHARE, WEIGHT
 from solver.problem import Problem
 from solver.tables import F32, F64, Gate, aligned_zeros
 from solver.vectors import LANES
@@ -115,6 +115,9 @@ class Entrance:
             lanes=aligned_zeros(LANES),
             counts=np.array([0.0, 0.0, 0.0, self._live.sum()]),
         )
+        self.gate.numbers[SHARE * self._padded :][: self._count] = (
+            self.entering()
+        )  # a player that learns before it chooses
         self.settle(problem)
 
     def _row(self, numbers: F64) -> F32:
@@ -124,7 +127,7 @@ class Entrance:
 
     def entering(self) -> F64:
         """[hand] the average probability of entering with it, or of picking it."""
-        entered: F64 = self._average(ENTERED) if self.gate.counts[WEIGHT] else 0.5 * self._live
+        entered = self._average(ENTERED) if self.gate.counts[WEIGHT] else np.where(self._live, 0.5, 0.0)
         if self._picks:
             entered /= entered.sum()
         return entered
