@@ -39,7 +39,7 @@ class Solver(Engine):
         self.subgame = self.problem
         if gadget is not None and not subgame.treats_alike(gadget.player, np.asarray(gadget.payoffs)):
             raise SolverError("payoffs of boards that are alike differ: expected them among the `marks` of the subgame")
-        self._kept: list[dict[Place, int]] = [{}, {}]
+        self._kept: list[dict[tuple[Place, bool], slice]] = [{}, {}]
 
     def place(self, actions: Sequence[Action], cards: Sequence[Card] = ()) -> Place:
         """The decision that a line of actions leads to, with the cards dealt below the root."""
@@ -71,41 +71,54 @@ class Solver(Engine):
 
     def values(self, player: int, place: Place = ROOT) -> F64:
         """[hand] what a player wins from a place on."""
-        part, node = self.subgame.forests[place.street].find(place.node)
-        values: F64 = self._row_values(player, place, part, [node])[0]
+        values: F64 = self._row_values(player, place, *self._rows(place, False))[0]
         return values
 
     def action_values(self, place: Place) -> F64:
         """[action, hand] what each action wins for whoever acts."""
+        return self._row_values(self._actor(place), place, *self._rows(place, True))
+
+    def keep_values(self, player: int, places: Sequence[Place], decisions: Sequence[Place] = ()) -> None:
+        """From now on keep running averages of what the player wins at these places and, by action, at its `decisions`.
+
+        For searches that will be repeated there. Iterations weigh as in average strategies.
+        """
+        rows: list[tuple[int, int, int]] = []
+        kept: dict[tuple[Place, bool], slice] = {}
+        for place, actions in [*((place, False) for place in places), *((place, True) for place in decisions)]:
+            part, nodes = self._rows(place, actions)
+            kept[place, actions] = slice(len(rows), len(rows) + len(nodes))
+            rows += [(self.subgame.number(place), part, node) for node in nodes]
+        self._kept[player] = kept
+        self.watch(player, rows)
+
+    def kept_values(self, player: int, place: Place) -> F64:
+        """[hand] what it wins at one of the places."""
+        values: F64 = self._kept_values(player, place, actions=False)[0]
+        return values
+
+    def kept_action_values(self, player: int, place: Place) -> F64:
+        """[action, hand] what it wins at one of the decisions."""
+        return self._kept_values(player, place, actions=True)
+
+    def _kept_values(self, player: int, place: Place, *, actions: bool) -> F64:
+        kept = self._kept[player][place, actions]
+        return self._by_reach(player, place, self.watched(player, range(kept.start, kept.stop)))
+
+    def _rows(self, place: Place, actions: bool) -> tuple[int, list[int]]:
+        """The part of a place, and its row or those of its actions."""
         forest = self.subgame.forests[place.street]
         number, node = forest.find(place.node)
         part = forest.parts[number]
-        rows = part.child[part.first[node] : part.first[node + 1]]
-        return self._row_values(self._actor(place), place, number, rows.tolist())
-
-    def keep_values(self, player: int, places: Sequence[Place]) -> None:
-        """From now on keep running averages of the player's counterfactual values at these places.
-
-        For searches that will be repeated there: the opponent's reach is in the values, the probability of the board is
-        not, and iterations weigh as they do in the average strategy. Name them before the next iteration.
-        """
-        for place in sorted(places, key=self.subgame.number):
-            board = self.subgame.number(place)
-            part, node = self.subgame.forests[place.street].find(place.node)
-            self._kept[player][place] = self.watched(player, board).shape[0]
-            self.watch(player, board, part, [node])
-
-    def kept_values(self, player: int, place: Place) -> F64:
-        """[hand] those of one of the places."""
-        values = self.watched(player, self.subgame.number(place))[self._kept[player][place]]
-        kept: F64 = values[self.subgame.permutation(place, player)]
-        return kept
+        return number, part.child[part.first[node] : part.first[node + 1]].tolist() if actions else [node]
 
     def _row_values(self, player: int, place: Place, part: int, rows: Sequence[int]) -> F64:
+        return self._by_reach(player, place, self.row_values(player, self.subgame.number(place), part, rows))
+
+    def _by_reach(self, player: int, place: Place, values: F64) -> F64:
         """[row, hand] counterfactual values over the opponent's reach at the place, which is the same for all rows."""
-        subgame = self.subgame
-        values = self.row_values(player, subgame.number(place), part, rows)[:, subgame.permutation(place, player)]
-        against = subgame.opposing(player, self.reach(1 - player, place))
+        values = values[:, self.subgame.permutation(place, player)]
+        against = self.subgame.opposing(player, self.reach(1 - player, place))
         return np.divide(values, against, out=np.zeros_like(values), where=against > 0)
 
     def _actor(self, place: Place) -> int:

@@ -25,7 +25,7 @@ from solver.algorithms import DCFR, Algorithm
 from solver.gadgets import Entrance, Gadget, no_gate
 from solver.kernels import BEST, FOLLOW, OPEN, OVER, UPDATE, follow, lead
 from solver.problem import Problem
-from solver.tables import F32, F64, I32, Batch, Watch, WeightArray, aligned_halves, aligned_zeros
+from solver.tables import F32, F64, I64, Batch, Watch, WeightArray, aligned_halves, aligned_zeros
 from solver.threads import Pace, available_cores
 from solver.vectors import BLOCK
 
@@ -113,6 +113,7 @@ class Engine:
         self._results = (aligned_zeros(int(hands[0])), aligned_zeros(int(hands[1])))
         self._watches = (self._no_watch(), self._no_watch())
         self._watched_since = [0, 0]
+        self._watched_at: list[I64] = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
         self._led = False
         """Whether the passes of the latest batch were all done."""
 
@@ -290,45 +291,39 @@ class Engine:
         at = np.zeros(len(problem.deals.street) + 1, np.int32)
         at[board + 1 :] = len(rows)
         hands = int(problem.deals.hands[player])
-        watch = Watch(at, self._parts(board, part, rows), np.array(rows, np.int32), aligned_zeros(len(rows) * hands))
+        parts = np.full(len(rows), self._part(board, part), np.int32)
+        watch = Watch(at, parts, np.array(rows, np.int32), aligned_zeros(len(rows) * hands))
         self._ask(player, BEST if best else FOLLOW, watch)
         return watch.values.reshape(len(rows), hands)[:, : len(problem.weights[player])].astype(np.float64)
 
-    def _parts(self, board: int, part: int, rows: Sequence[int]) -> I32:
-        street = self.problem.deals.street[board]
-        return np.full(len(rows), self.problem.trees.part_at[street] + part, np.int32)
+    def _part(self, board: int, part: int) -> int:
+        """Its number among those of all streets."""
+        return int(self.problem.trees.part_at[self.problem.deals.street[board]]) + part
 
-    def watch(self, player: int, board: int, part: int, rows: Sequence[int]) -> None:
-        """Keep running averages of the player's counterfactual values of rows of a part, weighted as averages are.
+    def watch(self, player: int, rows: Sequence[tuple[int, int, int]]) -> None:
+        """From now on keep running averages of the player's counterfactual values of these rows and no others.
 
-        Boards must be given in ascending order, and all of them before the next iteration.
+        A row is a board, a part of its street, and a row of the part. Iterations weigh as in average strategies.
         """
-        old = self._watches[player]
-        if len(old.rows) and self.iterations != self._watched_since[player]:
-            raise SolverError("values are watched already: expected all rows to be named before the next iteration")
+        boards = np.array([board for board, _, _ in rows], np.int32)
+        order = np.argsort(boards, kind="stable")
+        self._watched_at[player] = np.argsort(order)
         self._watched_since[player] = self.iterations
-        hands = int(self.problem.deals.hands[player])
-        if int(old.at[board + 1]) != len(old.rows):
-            raise SolverError(f"board {board}: expected boards to be watched in ascending order")
-        at = old.at.copy()
-        at[board + 1 :] += len(rows)
-        values = aligned_zeros((len(old.rows) + len(rows)) * hands)
-        values[: len(old.rows) * hands] = old.values[: len(old.rows) * hands]
-        fresh = Watch(
-            at,
-            np.concatenate([old.parts, self._parts(board, part, rows)]),
-            np.concatenate([old.rows, np.array(rows, np.int32)]),
-            values,
+        sorted_rows = [rows[number] for number in order.tolist()]
+        watch = Watch(
+            at=np.searchsorted(boards[order], np.arange(len(self.problem.deals.street) + 1)).astype(np.int32),
+            parts=np.array([self._part(board, part) for board, part, _ in sorted_rows], np.int32),
+            rows=np.array([row for _, _, row in sorted_rows], np.int32),
+            values=aligned_zeros(len(rows) * int(self.problem.deals.hands[player])),
         )
-        self._watches = (fresh, self._watches[1]) if player == 0 else (self._watches[0], fresh)
+        self._watches = (watch, self._watches[1]) if player == 0 else (self._watches[0], watch)
 
-    def watched(self, player: int, board: int) -> F64:
-        """The running averages [row][hand] of a board, in the order in which its rows were watched."""
-        watch, hands = self._watches[player], int(self.problem.deals.hands[player])
-        whole = watch.values[: len(watch.rows) * hands].reshape(-1, hands)[:, : len(self.problem.weights[player])]
-        return whole[watch.at[board] : watch.at[board + 1]].astype(np.float64) / self._weight_since(
-            self._watched_since[player]
-        )
+    def watched(self, player: int, numbers: Sequence[int]) -> F64:
+        """The running averages [row][hand] of some of the watched rows, by their numbers in the order given."""
+        hands = int(self.problem.deals.hands[player])
+        values = self._watches[player].values.reshape(-1, hands)[self._watched_at[player][list(numbers)]]
+        sums = values[:, : len(self.problem.weights[player])].astype(np.float64)
+        return sums / self._weight_since(self._watched_since[player])
 
     def _weight_since(self, begin: int) -> float:
         """What running averages that began then sum up to."""

@@ -21,7 +21,7 @@ from solver.algorithms import CFR, DCFR, Algorithm, DCFRPlus, parse_algorithm
 from solver.cfr import Solver
 from solver.engine import Progress, SolverError
 from solver.menu import Menu, parse_menu
-from solver.subgame import FULL, Storage, Subgame, SubgameError, hands_of
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of
 from solver.threads import Pace
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
@@ -348,8 +348,8 @@ def test_watched_values_are_the_average_of_those_of_each_iteration(
     solver, asked = solved(subgame, begin, algorithm=algorithm, threads=2), Solver(subgame)
     rows = list(rows_of(subgame))
     for player in range(2):
-        for board, part, numbers in rows:
-            solver.watch(player, board, part, numbers)
+        backwards = [(board, part, number) for board, part, numbers in rows for number in numbers][::-1]
+        solver.watch(player, backwards)
     boards = sorted({board for board, _, _ in rows})
     expected: dict[tuple[int, int], np.ndarray] = {}
     total = 0.0
@@ -371,7 +371,7 @@ def test_watched_values_are_the_average_of_those_of_each_iteration(
     for (player, board), sums in expected.items():
         cards = [each.cards for street in subgame.boards for each in street][board]
         alive = [set(hand).isdisjoint(cards) for hand in subgame.hands[player]]
-        found = solver.watched(player, board)[:, alive]
+        found = solver.watched(player, [n for n, row in enumerate(backwards) if row[0] == board][::-1])[:, alive]
         wanted = sums[:, alive] / total
         assert found.shape[0] == len(sums)
         assert found == pytest.approx(wanted, rel=1e-4, abs=1e-5 * np.abs(wanted).max())
@@ -403,16 +403,26 @@ def test_kept_values_at_places_on_images() -> None:
             assert found[alive] == pytest.approx(wanted[alive], rel=1e-4, abs=1e-2)
 
 
-def test_watching_out_of_order_or_late_is_refused() -> None:
-    solver = Solver(turn())
-    solver.watch(0, 3, 0, [0])
-    solver.watch(0, 3, 0, [1])
-    solver.watch(1, 1, 0, [0])  # each player has its own
-    with pytest.raises(SolverError, match=r"^board 2: expected boards to be watched in ascending order$"):
-        solver.watch(0, 2, 0, [0])
-    solver.iterate()
-    with pytest.raises(SolverError, match="values are watched already"):
-        solver.watch(0, 4, 0, [0])
+def test_values_by_action_are_kept() -> None:
+    """They are what the places after the actions are worth."""
+    solver = Solver(turn(), CFR(), simultaneous=True)
+    card = min(set(solver.subgame.root.game.deck()) - set(solver.subgame.board))
+    decisions = {solver.place([]): ([], []), solver.place([CALL, CALL], [card]): ([CALL, CALL], [card])}
+    after = {
+        (place, number): solver.place([*line, action], dealt)
+        for place, (line, dealt) in decisions.items()
+        for number, action in enumerate(solver.node(place).actions)
+        if isinstance(action, Raise)
+    }
+    player = int(solver.node(ROOT).state.actor or 0)
+    solver.keep_values(player, [*after.values()], [*decisions])
+    solver.iterate(3)
+    assert len(after) > 3
+    for (place, number), child in after.items():
+        values = solver.kept_action_values(player, place)
+        assert len(values) == len(solver.node(place).actions)
+        alive = [set(hand).isdisjoint(solver.subgame.cards(place)) for hand in solver.subgame.hands[player]]
+        assert values[number][alive] == pytest.approx(solver.kept_values(player, child)[alive], rel=1e-5)
 
 
 def test_the_places_named_last_are_kept() -> None:

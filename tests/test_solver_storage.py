@@ -486,14 +486,14 @@ def test_kernels_stay_inside_their_arrays(name: str, monkeypatch: pytest.MonkeyP
         problem = solver.problem
         boards = len(problem.deals.street)
         for player in range(2):
-            for board in sorted({0, boards - 1}):
-                street = int(problem.deals.street[board])
-                for part in (0, len(solver.subgame.forests[street].parts) - 1):
-                    solver.watch(player, board, part, [0])
+            last = {
+                board: len(solver.subgame.forests[problem.deals.street[board]].parts) - 1 for board in (0, boards - 1)
+            }
+            solver.watch(player, [(board, part, 0) for board, part in last.items()] + [(0, 0, 0), (boards - 1, 0, 0)])
         solver.iterate(4)
         results = [*solver.regrets, *solver.averages]
         for player in range(2):
-            results += [solver.watched(player, board) for board in (0, boards - 1)]
+            results.append(solver.watched(player, range(3)))
             if problem.averaged.all():
                 results += [solver.best_response_values(player), solver.root_values(player)]
         if problem.averaged.all():
