@@ -66,7 +66,7 @@ def run_command(options: argparse.Namespace) -> int:
     parsed = load_game(config.bot.game or os.environ.get(GAME_VARIABLE) or DEFAULT_GAME)
     for warning in parsed.warnings:
         _say(f"warning: {warning}")
-    strategy = make_strategy(config.bot.agent, parsed.game)
+    strategy = make_strategy(config.bot.agent, parsed.game, config.strategies)
     try:
         store = _open_store(config, parsed.game, strategy) if config.store.enabled else None
     except StoreError as error:

@@ -26,7 +26,7 @@ from protocol.stream import LineStream
 from protocol.wire import MatchState
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
-from strategies.policy import Policy, check_policy, hand_column
+from strategies.policy import FALLBACK, Policy, check_policy, hand_column
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot, Strategy
 
@@ -155,6 +155,7 @@ class Session:
             spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
             policy = await self._think(spot, budget)
             check_policy(policy, asked.state, asked.deal.board)
+            self.fallbacks += policy.origin.route == FALLBACK
         except IllegalAction as error:
             policy = self._fall_back(asked, f"{self._strategy.name} offered an illegal action: {error}")
         except TimeoutError:

@@ -20,6 +20,9 @@ from solver.gadgets import Gadget
 from solver.subgame import ROOT, Place, Subgame
 from solver.tables import F64
 
+_Kept = tuple[int, int, int, bool]
+"""Street, node and solved board of a place, and whether by action."""
+
 
 class Solver(Engine):
     """A solver that knows its subgame. One thread at a time may use it."""
@@ -39,7 +42,7 @@ class Solver(Engine):
         self.subgame = self.problem
         if gadget is not None and not subgame.treats_alike(gadget.player, np.asarray(gadget.payoffs)):
             raise SolverError("payoffs of boards that are alike differ: expected them among the `marks` of the subgame")
-        self._kept: list[dict[tuple[Place, bool], slice]] = [{}, {}]
+        self._kept: list[dict[_Kept, slice]] = [{}, {}]
 
     def place(self, actions: Sequence[Action], cards: Sequence[Card] = ()) -> Place:
         """The decision that a line of actions leads to, with the cards dealt below the root."""
@@ -81,13 +84,14 @@ class Solver(Engine):
     def keep_values(self, player: int, places: Sequence[Place], decisions: Sequence[Place] = ()) -> None:
         """From now on keep running averages of what the player wins at these places and, by action, at its `decisions`.
 
-        For searches that will be repeated there. Iterations weigh as in average strategies.
+        For searches that will be repeated there. Iterations weigh as in average strategies. Of boards that are alike
+        one place is enough for all.
         """
         rows: list[tuple[int, int, int]] = []
-        kept: dict[tuple[Place, bool], slice] = {}
+        kept: dict[_Kept, slice] = {}
         for place, actions in [*((place, False) for place in places), *((place, True) for place in decisions)]:
             part, nodes = self._rows(place, actions)
-            kept[place, actions] = slice(len(rows), len(rows) + len(nodes))
+            kept[_kept(place, actions)] = slice(len(rows), len(rows) + len(nodes))
             rows += [(self.subgame.number(place), part, node) for node in nodes]
         self._kept[player] = kept
         self.watch(player, rows)
@@ -102,7 +106,7 @@ class Solver(Engine):
         return self._kept_values(player, place, actions=True)
 
     def _kept_values(self, player: int, place: Place, *, actions: bool) -> F64:
-        kept = self._kept[player][place, actions]
+        kept = self._kept[player][_kept(place, actions)]
         return self._by_reach(player, place, self.watched(player, range(kept.start, kept.stop)))
 
     def _rows(self, place: Place, actions: bool) -> tuple[int, list[int]]:
@@ -130,3 +134,7 @@ class Solver(Engine):
         edge, count = int(subgame.forests[place.street].edge[place.node]), len(self.node(place).actions)
         table = self.table(player, subgame.number(place))[edge : edge + count]
         return table[:, subgame.permutation(place, player)]
+
+
+def _kept(place: Place, actions: bool) -> _Kept:
+    return place.street, place.node, place.board, actions

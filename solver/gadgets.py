@@ -52,6 +52,26 @@ class Form(StrEnum):
     """The hand to enter with."""
 
 
+class Kind(StrEnum):
+    """The ways to solve a subgame, as they are called."""
+
+    UNSAFE = "unsafe"
+    RESOLVE = "resolve"
+    MAXMARGIN = "maxmargin"
+    REACH_RESOLVE = "reach-resolve"
+    REACH_MAXMARGIN = "reach-maxmargin"
+
+    @property
+    def form(self) -> Form | None:
+        """Of its gadget, if it has one."""
+        return None if self is Kind.UNSAFE else Form(self.removeprefix("reach-"))
+
+    @property
+    def reach(self) -> bool:
+        """Whether gifts are added to the alternative payoffs."""
+        return self.startswith("reach-")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Gadget:
     """What `player` chooses at the root."""

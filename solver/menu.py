@@ -167,6 +167,18 @@ class Menu:
         """This menu with a raise to `raise_to` added at the state whose `betting` this is."""
         return replace(self, extra=self.extra | {Bet(betting, raise_to)})
 
+    def scaled(self, factor: float) -> Menu:
+        """This menu with every share of the pot multiplied."""
+
+        def ladder(sizes: Ladder) -> Ladder:
+            return tuple(
+                [tuple([PotShare(each.percent * factor) if isinstance(each, PotShare) else each for each in group])
+                 for group in sizes]
+            )  # fmt: skip
+
+        streets = [street and Street(ladder(street.oop), ladder(street.ip)) for street in self.streets]
+        return self if factor == 1 else replace(self, streets=tuple(streets))
+
     def actions(self, state: State) -> list[Action]:
         """The actions at `state`: fold if chips are owed, then call, then raises from small to large."""
         if state.actor is None:

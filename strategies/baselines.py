@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from protocol.state import CALL, FOLD, Raise, State, can_fold, raise_bounds
 from strategies.draws import Draws
-from strategies.policy import Entry, Origin, Policy, RaiseBetween, alike
+from strategies.policy import FALLBACK, Entry, Origin, Policy, RaiseBetween, alike
 from strategies.strategy import Budget, Spot
 
 
@@ -80,4 +80,4 @@ class Random(_Baseline):
 
 def check_or_fold(state: State, reason: str) -> Policy:
     """The answer when nothing better is to be had."""
-    return alike((FOLD,) if can_fold(state) else (CALL,), (1.0,), Origin("fallback", reason))
+    return alike((FOLD,) if can_fold(state) else (CALL,), (1.0,), Origin(FALLBACK, reason))

@@ -15,10 +15,15 @@ class Draws:
     """The sequence of uniform numbers that belongs to a key."""
 
     def __init__(self, seed: int, match: str, hand: int, decision: int, purpose: str) -> None:
+        self._hand = seed, match, hand
         self._key = f"{seed}\0{match!a}\0{hand}\0{decision}\0{purpose!a}".encode()
         self._block = b""
         self._at = 0
         self._blocks = 0
+
+    def of_hand(self, purpose: str) -> Draws:
+        """Draws that are the same at every decision of the hand."""
+        return Draws(*self._hand, -1, purpose)
 
     def word(self) -> int:
         """A uniform 64-bit number."""

@@ -36,6 +36,10 @@ MAX_COLUMNS: Final = comb(NUM_CARDS, MAX_HOLE_CARDS)
 Weights = npt.NDArray[np.uint16]
 
 
+FALLBACK: Final = "fallback"
+"""The route of an answer given because nothing better was to be had; every one is counted."""
+
+
 class PolicyError(ParatusError):
     """Numbers that are no policy."""
 
@@ -63,7 +67,7 @@ class Origin:
     """Where a policy came from, for the record."""
 
     route: str
-    """What decided: `blueprint`, `nested`, …; `fallback` when what should have decided could not."""
+    """What decided: `blueprint`, `nested`, …; `FALLBACK` when what should have decided could not."""
     reason: str = ""
     iterations: int = 0
     model: str = ""

@@ -7,23 +7,33 @@ from typing import Final
 from protocol.errors import ConfigError, quote
 from protocol.game import Game
 from strategies.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Random
+from strategies.settings import StrategySettings
 from strategies.strategy import Strategy, StrategyFactory
 
 DEFAULT_AGENT: Final = "random"
 
 
-def _for_any_game(kind: type[Strategy]) -> StrategyFactory:
-    return lambda game: kind()
+def _plain(kind: type[Strategy]) -> StrategyFactory:
+    return lambda game, settings: kind()
+
+
+def _nested(game: Game, settings: StrategySettings) -> Strategy:
+    from strategies.search.nested import NestedSearch  # the solver, which is slow to import
+
+    if settings.nested.base == NestedSearch.name:
+        raise ConfigError("nested.base = 'nested': expected an agent that plays before the turn")
+    return NestedSearch(game, settings.nested, make_strategy(settings.nested.base, game, settings))
 
 
 STRATEGIES: Final[dict[str, StrategyFactory]] = {
-    kind.name: _for_any_game(kind) for kind in (AlwaysFold, AlwaysCall, AlwaysRaise, AllIn, Random)
+    **{kind.name: _plain(kind) for kind in (AlwaysFold, AlwaysCall, AlwaysRaise, AllIn, Random)},
+    "nested": _nested,
 }
 
 
-def make_strategy(name: str, game: Game) -> Strategy:
+def make_strategy(name: str, game: Game, settings: StrategySettings | None = None) -> Strategy:
     """The player of that name, ready for `game`."""
     factory = STRATEGIES.get(name)
     if factory is None:
         raise ConfigError(f"agent {quote(name)} is not known: expected one of {', '.join(STRATEGIES)}")
-    return factory(game)
+    return factory(game, settings or StrategySettings())

@@ -17,6 +17,7 @@ from protocol.game import Game, Position
 from protocol.state import State
 from strategies.draws import Draws
 from strategies.policy import Policy
+from strategies.settings import StrategySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +80,4 @@ class Strategy(Protocol):
 class StrategyFactory(Protocol):
     """Builds a strategy for a game, or raises `ConfigError` if it cannot play it."""
 
-    def __call__(self, game: Game) -> Strategy: ...
+    def __call__(self, game: Game, settings: StrategySettings) -> Strategy: ...

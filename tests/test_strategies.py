@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from agents import make_quick
 from chi_square import assert_frequencies
 from random_play import random_hand
 
@@ -52,7 +53,7 @@ GAMES = {
 HOLDEM = GAMES[DEFAULT_GAME]
 
 SPOTS_INLINE = 200
-SPOTS_THINKING = 8
+SPOTS_THINKING = 40
 DRAWN_INLINE = 20_000
 DRAWN_THINKING = 2_000
 
@@ -78,7 +79,7 @@ def budget() -> Budget:
 @cache
 def player(agent: str, game: str) -> Strategy | ConfigError:
     try:
-        return make_strategy(agent, GAMES[game])
+        return make_quick(agent, GAMES[game])
     except ConfigError as error:
         return error
 
@@ -148,14 +149,14 @@ def test_identity_is_text(agent, game):
     identity = ready(agent, game).identity()
     assert identity
     assert all(type(key) is str and type(value) is str for key, value in identity.items())
-    assert identity == make_strategy(agent, GAMES[game]).identity()
+    assert identity == make_quick(agent, GAMES[game]).identity()
 
 
 @every_agent
 @every_game
 def test_only_legal_actions(agent, game):
     for asked in decisions(agent, game):
-        check_policy(asked.policy, asked.spot.state)
+        check_policy(asked.policy, asked.spot.state, asked.spot.board)
 
 
 @every_agent
@@ -181,7 +182,7 @@ def _holes(game: Game) -> tuple[tuple[Card, ...], ...]:
 def test_equal_arguments_give_equal_policies(agent, game):
     """Whatever it was asked before, and in another instance."""
     asked = decisions(agent, game)
-    other = make_strategy(agent, GAMES[game])
+    other = make_quick(agent, GAMES[game])
     for spot, policy, _, _ in reversed(asked):
         assert same(policy, other.policy(spot, budget(), draws(spot)))
     strategy = ready(agent, game)
@@ -200,7 +201,7 @@ def test_earlier_policies_that_are_missing_are_no_reason_to_fail(agent, game):
     for spot, _, _, _ in late[:SPOTS_THINKING]:
         for past in ((), spot.past[1:]):
             cut = dataclasses.replace(spot, past=past)
-            check_policy(strategy.policy(cut, budget(), draws(cut)), cut.state)
+            check_policy(strategy.policy(cut, budget(), draws(cut)), cut.state, cut.board)
 
 
 @every_agent
@@ -387,7 +388,7 @@ def test_baselines_by_hand(game, betting, folds, calls, raises, all_in, at_rando
         (folds, calls, raises, all_in, at_random),
         strict=True,
     ):
-        policy = make_strategy(agent, GAMES[game]).policy(spot, budget(), draws(spot))
+        policy = make_quick(agent, GAMES[game]).policy(spot, budget(), draws(spot))
         assert policy.support == parse_support(expected), agent
         assert columns(policy) == 1
         third = {1: [65_535], 2: [32_768, 32_767], 3: [21_845, 21_845, 21_845]}[len(policy.support)]

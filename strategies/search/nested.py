@@ -1,0 +1,336 @@
+"""Nested safe search: turn and river solved at the table, again after every bet of the opponent.
+
+The rules (Brown's thesis, 5.1.7; docs/search.md):
+
+- The first decision of the turn solves the turn and the river from the start of the street, unsafely: with both ranges
+  so far, and with what the opponent has done on the street as it did it.
+- A bet or raise of the opponent later on the street begins a new subgame after it (inexpensive nesting), or at the
+  decision before it with the bet added (expensive). It is solved with a gadget: for each of its hands the opponent must
+  win no more than it did by its best action before the bet, on average in the last solve.
+- The river begins a new subgame whose alternative payoffs are what the turn's solve left there, for the card that came.
+  If the opponent bets at once, that is a bet as above.
+- Subgames go to the end of the hand; nothing is abstracted but bet sizes.
+
+A hand's solves hang together. Each needs the one before, which is kept until the next. If it is missing (the match was
+interrupted, or the same spot is asked again), the hand's earlier decisions are solved again, with the menus and numbers
+of iterations that were logged with their policies. If an action is not where it should be in the last tree (a decision
+fell back on something else), the street is solved anew from its start, unsafely, with all actions as they were.
+
+Time: a decision may take its share of what a hand may take on average, and never runs into the deadline. A menu whose
+tree is too large for a useful number of iterations gives way to a coarser one; if there is no time for any, the answer
+is to check or fold. Iterations are logged, so that a replay can repeat them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from protocol.cards import Card
+from protocol.errors import ConfigError
+from protocol.game import Game, Position
+from protocol.state import CALL, Action, Raise, State, apply, start
+from solver.gadgets import Kind
+from solver.menu import Menu, menu_text, parse_menu
+from solver.tables import F64
+from solver.warm import warm_up
+from strategies.baselines import check_or_fold
+from strategies.draws import Draws
+from strategies.policy import Origin, Policy, round_columns
+from strategies.search.ranges import after, alive, by_policies, everyone
+from strategies.search.settings import NestedSettings
+from strategies.search.subgames import PLAY, Question, Solved
+from strategies.strategy import Budget, Spot, Strategy
+
+_TURN: Final = 2
+_ROUTE: Final = "nested"
+_USEFUL: Final = {2: 24, 3: 120}
+"""Fewer iterations than so many on a street are worth less than a coarser tree."""
+_BUILD_S: Final = 0.06
+"""What building a subgame and reading a policy take, and how late an iteration may end."""
+_S_PER_PAIR: Final = 0.5e-9
+"""What a (hand, action) pair takes in an iteration, until it has been measured."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Hand:
+    """What is known of the hand being played."""
+
+    hand: int
+    position: Position
+    factor: float
+    """By which bet sizes are perturbed."""
+    theirs: F64
+    """The opponent's range at the last solve's root, or where search begins."""
+    at_street: dict[int, F64] = field(default_factory=dict)
+    """The opponent's range at the start of a street."""
+    chain: tuple[str, ...] = ()
+    """The betting at each decision that was searched."""
+    last: Solved | None = None
+
+    @property
+    def opponent(self) -> Position:
+        return Position(1 - self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """When to stop."""
+
+    iterations: int
+    until_s: float
+
+    @property
+    def left_s(self) -> float:
+        return self.until_s - time.monotonic()
+
+
+class NestedSearch:
+    """The strategy; see the head of this file."""
+
+    name = "nested"
+    inline = False
+
+    def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
+        if game.num_players != 2 or not game.no_limit or game.num_rounds != 4 or game.num_hole_cards != 2:
+            raise ConfigError("agent nested plays heads-up no-limit hold'em: expected another agent for this game")
+        self._game, self._settings, self._base = game, settings, base
+        self._kind = Kind(settings.kind)
+        self._hand: _Hand | None = None
+        self._s_per_pair = _S_PER_PAIR
+        warm_up(PLAY.bits)
+
+    def identity(self) -> dict[str, str]:
+        base = {f"base {key}": value for key, value in self._base.identity().items()}
+        return {"kind": _ROUTE, "settings": self._settings.model_dump_json(), **base}
+
+    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
+        if spot.state.street < _TURN:
+            return self._base.policy(spot, budget, draws)
+        hand = self._recall(spot, budget, draws)
+        question, why = self._question(hand, spot)
+        limit = self._limit(spot.state, budget)
+        for number, menu in enumerate(self._menus(question.root)):
+            solved = self._solve(question, menu.scaled(hand.factor), spot, limit, useful=_USEFUL[spot.state.street])
+            if solved is not None:
+                self._learn(hand, spot, solved)
+                return self._answer(spot, solved, why if number == 0 else f"{why}; coarser menu for lack of time")
+            _log.warning("hand %d, %s: no time to solve %s", spot.hand, spot.state.betting, menu_text(menu))
+        return check_or_fold(spot.state, "no time for the smallest search")
+
+    # What came before
+
+    def _recall(self, spot: Spot, budget: Budget, draws: Draws) -> _Hand:
+        """The hand as it was after its earlier decisions, which are solved again if they are not the last ones."""
+        searched = [decided for decided in spot.past if decided.policy.origin.route == _ROUTE]
+        chain = tuple([decided.state.betting for decided in searched])
+        hand = self._hand
+        if hand and (hand.hand, hand.position, hand.chain) == (spot.hand, spot.position, chain):
+            return hand
+        hand = self._hand = self._fresh(spot, budget, draws)
+        for decided in searched:
+            board = spot.board[: self._game.board_cards_by(decided.state.street)]
+            before = replace(spot, state=decided.state, board=board, past=spot.past[: spot.past.index(decided)])
+            limit = _Limit(decided.policy.origin.iterations, time.monotonic() + 0.5 * budget.left_s)
+            menu = parse_menu(json.loads(decided.policy.origin.details)["menu"])
+            solved = self._solve(self._question(hand, before)[0], menu, before, limit, useful=1)
+            if solved is None:
+                _log.warning("hand %d: no time to solve its earlier decisions again", spot.hand)
+                break
+            self._learn(hand, before, solved)
+        return hand
+
+    def _fresh(self, spot: Spot, budget: Budget, draws: Draws) -> _Hand:
+        """The hand where search begins: the base says what the opponent's actions before mean."""
+        most = self._settings.perturb_percent / 100
+        factor = 1 + most * draws.of_hand("bet sizes").below(2**32) / 2**32
+        hand = _Hand(spot.hand, spot.position, factor, everyone(self._game))
+        state = start(self._game)
+        for action in spot.state.actions:
+            if state.street >= _TURN:
+                break
+            if state.actor == hand.opponent:
+                board = spot.board[: self._game.board_cards_by(state.street)]
+                model = self._base.policy(Spot(spot.hand, hand.opponent, state, board, ()), budget, draws)
+                likelihood = np.broadcast_to(model.likelihood(action).astype(np.float64), hand.theirs.shape)
+                hand.theirs = self._narrowed(hand, hand.theirs, likelihood, state, action)
+            state = apply(state, action)
+        return hand
+
+    def _learn(self, hand: _Hand, spot: Spot, solved: Solved) -> None:
+        """A decision of the hand has been solved."""
+        hand.last, hand.theirs = solved, solved.question.ranges[hand.opponent]
+        hand.chain = (*hand.chain, spot.state.betting)
+
+    # Ranges
+
+    def _our_range(self, spot: Spot, root: State) -> F64:
+        """By our decisions before a root; all hands if they leave none."""
+        possible = alive(self._game, spot.board)
+        weights = by_policies(self._game, spot.past, root.actions) * possible
+        if weights.max() > 0:
+            return weights
+        _log.warning("hand %d, %s: no hand of ours plays so: all hands count alike", spot.hand, root.betting)
+        return possible
+
+    def _their_range(self, hand: _Hand, root: State, board: Sequence[Card]) -> F64:
+        """The opponent's at a root, by the average strategies of the last solve."""
+        last, weights = hand.last, hand.theirs
+        if last is not None:
+            state = last.question.root
+            if root.actions[: len(state.actions)] != state.actions:
+                return hand.at_street[root.street]
+            for action in root.actions[len(state.actions) :]:
+                place = last.place(state, board) if state.actor == hand.opponent else None
+                if place is not None and place.street == 0:
+                    weights = self._narrowed(hand, weights, last.likelihood(place, action), state, action)
+                state = apply(state, action)
+        return weights
+
+    def _narrowed(self, hand: _Hand, weights: F64, likelihood: F64, state: State, action: Action) -> F64:
+        """The opponent's range after an action."""
+        known, floor = np.nan_to_num(likelihood), self._settings.floor
+        expected = float(known[weights > 0].max(initial=0.0))
+        if expected >= floor:
+            return after(weights, known, floor)
+        _log.warning(
+            "hand %d, %s: no hand was expected to %s (%.2g at most): the opponent's range stays as it was",
+            hand.hand, state.betting, action, expected,
+        )  # fmt: skip
+        return weights
+
+    # Questions
+
+    def _question(self, hand: _Hand, spot: Spot) -> tuple[Question, str]:
+        """What to solve for a decision, and why so."""
+        root = _street_start(spot.state)
+        hand.at_street.setdefault(root.street, self._their_range(hand, root, spot.board))
+        last = hand.last
+        if last is None:
+            return self._unsafe(hand, spot, root), f"unsafe from the start of street {root.street}"
+        first_bet = _after_first_bet(root, spot.state, hand.opponent)
+        if last.question.root.street < root.street:
+            known, root = root, (first_bet or root)
+        else:
+            known, root = _without_last(spot.state), spot.state
+        place = last.place(known, spot.board)
+        if place is None:
+            root = _street_start(spot.state)
+            return self._unsafe(
+                hand, spot, root
+            ), f"unsafe from the start of street {root.street}: not in the last tree"
+        if self._settings.nesting == "expensive" or self._kind is Kind.UNSAFE:
+            root = known
+        if self._kind is Kind.UNSAFE:
+            return self._unsafe(hand, spot, root), "unsafe"
+        question = Question(
+            root=root,
+            board=spot.board,
+            opponent=hand.opponent,
+            kind=self._kind,
+            ranges=self._ranges(hand, spot, root),
+            payoffs=np.nan_to_num(last.opponents_values(place)),
+            gifts=last.question.gifts + self._gifts(last, known, spot),
+        )
+        return question, f"{question.kind} from {root.betting or 'the start'}"
+
+    def _unsafe(self, hand: _Hand, spot: Spot, root: State) -> Question:
+        nothing = np.zeros_like(hand.theirs)
+        ranges = self._ranges(hand, spot, root)
+        return Question(root, spot.board, hand.opponent, Kind.UNSAFE, ranges, nothing, nothing)
+
+    def _ranges(self, hand: _Hand, spot: Spot, root: State) -> tuple[F64, F64]:
+        ours, theirs = self._our_range(spot, root), self._their_range(hand, root, spot.board)
+        return (ours, theirs) if hand.position == 0 else (theirs, ours)
+
+    def _gifts(self, last: Solved, known: State, spot: Spot) -> F64:
+        """What the opponent gave away between the last root and the place whose values are known."""
+        given, state = np.zeros_like(last.question.gifts), last.question.root
+        for action in known.actions[len(state.actions) :]:
+            place = last.place(state, spot.board) if state.actor == last.question.opponent else None
+            if place is not None and place.street == 0:
+                bound = self._settings.gifts == "bound"
+                given = given + last.gift(place, action, self._settings.gift_scale, bound=bound)
+            state = apply(state, action)
+        return given
+
+    # Solving
+
+    def _menus(self, root: State) -> list[Menu]:
+        """By the settings, the best first."""
+        behind = min(stack - chips for stack, chips in zip(self._game.stack, root.committed, strict=True))
+        rule = next((rule for rule in self._settings.menus if behind <= rule.spr * root.pot), self._settings.menus[-1])
+        return [parse_menu(text) for text in (rule.menu, *self._settings.coarser)]
+
+    def _limit(self, state: State, budget: Budget) -> _Limit:
+        effort = self._settings.turn if state.street == _TURN else self._settings.river
+        now = time.monotonic()
+        return _Limit(effort.iterations, now + min(effort.share * budget.fair_share_s, budget.deadline_s - now))
+
+    def _solve(self, question: Question, menu: Menu, spot: Spot, limit: _Limit, *, useful: int) -> Solved | None:
+        """The answer, if there is time for a useful number of iterations."""
+        subgame = question.subgame(question.menu(menu, spot.state), self._settings.memory_mb << 20)
+        iteration_s = self._s_per_pair * subgame.price.pairs
+        if limit.left_s < _BUILD_S + min(useful, limit.iterations) * iteration_s:
+            return None
+        solver = question.solver(subgame, self._settings.threads or None)
+        begun = time.monotonic()
+        solver.solve(iterations=limit.iterations, seconds=max(limit.left_s - _BUILD_S - iteration_s, 0.0))
+        if not solver.iterations:
+            return None
+        took_s = (time.monotonic() - begun) / solver.iterations
+        self._s_per_pair = 0.5 * (self._s_per_pair + took_s / subgame.price.pairs)
+        return Solved(question, solver)
+
+    def _answer(self, spot: Spot, solved: Solved, why: str) -> Policy:
+        """The policy for every hand; one that our earlier play excludes checks or calls."""
+        place = solved.place(spot.state, spot.board)
+        assert place is not None  # the menu has all that was done since the root
+        actions, strategy = solved.strategy(place)
+        unknown = np.isnan(strategy).any(axis=0)
+        strategy[:, unknown] = np.array([[float(action == CALL)] for action in actions])
+        strategy = np.where(strategy < self._settings.least_probability, 0.0, strategy) * alive(self._game, spot.board)
+        subgame = solved.solver.subgame
+        details = {
+            "kind": solved.question.kind,
+            "root": solved.question.root.betting,
+            "menu": menu_text(subgame.menu),
+            "pairs": subgame.price.pairs,
+        }
+        origin = Origin(_ROUTE, why, solved.solver.iterations, details=json.dumps(details))
+        return Policy(actions, round_columns(strategy), origin)
+
+
+def _street_start(state: State) -> State:
+    """The state in which a state's street began."""
+    before = sum(map(len, state.history[:-1]))
+    return _replayed(state, before)
+
+
+def _without_last(state: State) -> State:
+    """The state before the last action."""
+    return _replayed(state, len(state.actions) - 1)
+
+
+def _after_first_bet(root: State, state: State, opponent: Position) -> State | None:
+    """The state after the opponent's first action of a street, if it is a bet."""
+    action = state.history[-1][:1]
+    if root.actor == opponent and action and isinstance(action[0], Raise):
+        return apply(root, action[0])
+    return None
+
+
+def _replayed(state: State, count: int) -> State:
+    """After the first `count` actions."""
+    replayed = start(state.game)
+    for action in state.actions[:count]:
+        replayed = apply(replayed, action)
+    return replayed

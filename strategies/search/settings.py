@@ -1,0 +1,73 @@
+"""What can be set about search: section [nested] of a configuration; `bot/paratus.toml` documents every key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from solver.menu import MenuError, parse_menu
+
+
+def _menu(text: str) -> str:
+    try:
+        parse_menu(text)
+    except MenuError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+MenuText = Annotated[str, AfterValidator(_menu)]
+"""A betting menu as text (`solver.menu`)."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MenuRule(_Section):
+    """The bets to consider in subgames with little enough behind."""
+
+    spr: float = Field(default=float("inf"), ge=0)
+    """The rule holds for a stack-to-pot ratio up to this at the root: chips behind over chips in the pot."""
+    menu: MenuText
+
+
+class Effort(_Section):
+    """How long to think about one decision of a street: whatever ends first."""
+
+    iterations: int = Field(ge=1, le=1_000_000)
+    share: float = Field(gt=0, le=1)
+    """Of what a hand may take on average."""
+
+
+class NestedSettings(_Section):
+    """Nested search."""
+
+    base: str = "always-call"
+    """The agent that plays before the turn, and by which the opponent is taken to play there."""
+    kind: Literal["unsafe", "resolve", "maxmargin", "reach-resolve", "reach-maxmargin"] = "reach-maxmargin"
+    """How subgames after the first are solved (`solver.gadgets.Kind`)."""
+    nesting: Literal["inexpensive", "expensive"] = "inexpensive"
+    """From after the opponent's bet, or from before it with the bet added."""
+    gifts: Literal["estimate", "bound"] = "estimate"
+    """What the opponent gave away earlier: by all its actions, or by those that end the hand (thesis 5.1.3)."""
+    gift_scale: float = Field(default=1.0, ge=0)
+    coarser: tuple[MenuText, ...] = ("75%,a / a", "-")
+    """What is solved instead if there is no time for that, in order."""
+    perturb_percent: float = Field(default=0.0, ge=0, le=8)
+    """Bet sizes are raised by up to so much, drawn once a hand."""
+    least_probability: float = Field(default=0.01, ge=0, lt=0.5)
+    """Actions that a hand takes less often than this it never takes."""
+    floor: float = Field(default=1e-4, gt=0, le=0.1)
+    """The least weight that an action of the opponent leaves a hand, relative to the hand that likes it most."""
+    threads: int = Field(default=0, ge=0, le=256)
+    """0: as many as measure faster."""
+    memory_mb: int = Field(default=2048, ge=16)
+    turn: Effort = Effort(iterations=300, share=0.5)
+    river: Effort = Effort(iterations=2000, share=0.25)
+    menus: tuple[MenuRule, ...] = (
+        MenuRule(spr=4.0, menu="50%,100%,a / 100%,a"),
+        MenuRule(menu="turn 50%,100% / 100% / a; river 50%,100%,200%,a / 100%,a / a"),
+    )
+    """The first rule whose ratio is large enough holds."""

@@ -1,0 +1,22 @@
+"""The agents of the registry, told to think briefly."""
+
+from __future__ import annotations
+
+from protocol.game import Game
+from strategies.registry import make_strategy
+from strategies.search.settings import Effort, MenuRule, NestedSettings
+from strategies.settings import StrategySettings
+from strategies.strategy import Strategy
+
+QUICK = StrategySettings(
+    nested=NestedSettings(
+        turn=Effort(iterations=3, share=1.0),
+        river=Effort(iterations=20, share=1.0),
+        menus=(MenuRule(menu="100%,a / a"),),
+    )
+)
+
+
+def make_quick(agent: str, game: Game) -> Strategy:
+    """For tests in which it matters little how well it plays."""
+    return make_strategy(agent, game, QUICK)
