@@ -12,13 +12,15 @@ from typing import Any, Final
 
 from protocol.errors import ConfigError, quote
 
-BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver")
+BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver", "search")
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
 _EPILOG: Final = """\
 rules ranking store startup matches   what docs/speed.md lists
 solver                                bytes, ms an iteration and seconds to 100, 10 and 1 mbb/g of every endgame in a
                                       folder (*.txt, as `paratus solve --endgame` reads), and the time to compile
+search                                on 50 recorded decisions of the turn and river: seconds until the subgame is
+                                      solved to 1 % and 0.3 % of the pot, and what its gadget costs
 
 Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
 """
@@ -41,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     solver.add_argument("--skip-compilation", action="store_true", help="do not measure that")
 
+    search = parser.add_argument_group("search")
+    search.add_argument("--decisions", metavar="N", type=int, help="only so many of the 50, evenly spread")
+
 
 def run_command(options: argparse.Namespace) -> int:
     """Measure, then print."""
@@ -53,6 +58,10 @@ def run_command(options: argparse.Namespace) -> int:
     if "solver" not in names and options.endgames is not None:
         raise ConfigError("--endgames without solver: expected `paratus bench solver --endgames FOLDER`")
     settings = {"solver": _solver_settings(options)} if "solver" in names else {}
+    if options.decisions is not None:
+        if "search" not in names or not 2 <= options.decisions <= 50:
+            raise ConfigError(f"--decisions {options.decisions}: expected 2 to 50, and `paratus bench search`")
+        settings["search"] = {"decisions": options.decisions}
     report: dict[str, Any] = {"machine": importlib.import_module("benchmarks.machine").describe()}
     for name in names:
         _tell(f"{name} …")

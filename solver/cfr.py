@@ -38,11 +38,16 @@ class Solver(Engine):
         gadget: Gadget | None = None,
     ) -> None:
         super().__init__(subgame, algorithm, threads=threads, seed=seed, simultaneous=simultaneous, gadget=gadget)
-        assert isinstance(self.problem, Subgame)  # the one given, or a copy with the ranges that a gadget lets through
-        self.subgame = self.problem
         if gadget is not None and not subgame.treats_alike(gadget.player, np.asarray(gadget.payoffs)):
             raise SolverError("payoffs of boards that are alike differ: expected them among the `marks` of the subgame")
         self._kept: list[dict[_Kept, slice]] = [{}, {}]
+
+    @property
+    def subgame(self) -> Subgame:
+        """The problem, which is a subgame."""
+        problem = self.problem
+        assert isinstance(problem, Subgame)
+        return problem
 
     def place(self, actions: Sequence[Action], cards: Sequence[Card] = ()) -> Place:
         """The decision that a line of actions leads to, with the cards dealt below the root."""

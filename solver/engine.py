@@ -92,12 +92,13 @@ class Engine:
     ) -> None:
         if threads is not None and threads < 1:
             raise SolverError(f"threads {threads}: expected a number from 1 up, or None for what is fastest")
-        self.problem = problem if gadget is None else copy(problem)
+        self._problem = problem
         self.algorithm: Algorithm = algorithm or DCFR()
         self._entrance: Entrance | None = None
         if gadget is not None:
-            self.problem.ranges = (problem.ranges[0].copy(), problem.ranges[1].copy())
-            self._entrance = Entrance(gadget, self.problem)
+            self._problem = copy(problem)
+            self._problem.ranges = (problem.ranges[0].copy(), problem.ranges[1].copy())
+            self._entrance = Entrance(gadget, self._problem)
         self.simultaneous = simultaneous
         self.iterations = 0
         self.seed = seed
@@ -116,6 +117,13 @@ class Engine:
         self._watched_at: list[I64] = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
         self._led = False
         """Whether the passes of the latest batch were all done."""
+
+    @property
+    def problem(self) -> Problem:
+        """With a gadget a copy of the one given, in which hands come as they were chosen on average so far."""
+        if self._entrance:
+            self._entrance.settle(self._problem)
+        return self._problem
 
     def _weights(self, streets: int) -> tuple[WeightArray, WeightArray]:
         sizes = [self.problem.pairs(player, streets) for player in range(2)]
@@ -168,16 +176,12 @@ class Engine:
 
     def iterate(self, count: int = 1) -> None:
         """Run `count` iterations."""
-        try:
-            while count > 0:
-                threads = self.pace.threads()
-                now = 1 if self.simultaneous else min(count, self._batch())
-                with self.pace.measure(threads, now):
-                    self._iterate(now, threads)
-                count -= now
-        finally:
-            if self._entrance:
-                self._entrance.settle(self.problem)
+        while count > 0:
+            threads = self.pace.threads()
+            now = 1 if self.simultaneous else min(count, self._batch())
+            with self.pace.measure(threads, now):
+                self._iterate(now, threads)
+            count -= now
 
     def _batch(self) -> int:
         took = self.pace.seconds()
@@ -186,7 +190,7 @@ class Engine:
     def _iterate(self, count: int, threads: int) -> None:
         numbers = range(self.iterations + 1, self.iterations + count + 1)
         weights = np.repeat(np.array([self.algorithm.weights(number) for number in numbers]), 2, axis=0)
-        order, theirs, ranges = [0, 1], (self.regrets[1], self.regrets[0]), self.problem.ranges
+        order, theirs, ranges = [0, 1], (self.regrets[1], self.regrets[0]), self._problem.ranges
         if self._entrance:
             chosen = self._entrance.chosen
             ranges = (chosen, ranges[1]) if self._entrance.player == 0 else (ranges[0], chosen)
@@ -204,7 +208,7 @@ class Engine:
             mine=self.regrets,
             theirs=theirs,
             averages=self.averages,
-            averaging=self.problem.averaged,
+            averaging=self._problem.averaged,
             watches=self._watches,
             gate=self._entrance.gate if self._entrance else no_gate(),
             results=self._results,
@@ -220,7 +224,7 @@ class Engine:
         return ((self.seed * 0x3C6EF372 + player * 0x5DEECE66) % 2**30 << 32) + iteration * 0x9E3779B9 % 2**32
 
     def _run(self, batch: Batch, threads: int) -> None:
-        problem, top = self.problem, self._top
+        problem, top = self._problem, self._top
         top.counters[:] = 0
         self._led = False
         helping = [

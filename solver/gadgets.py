@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocol.errors import ParatusError
-from solver.gates import ENTER, ENTERED, HEDGE, NO_GATE, NORMAL, OUTSIDE, PICK, ROWS, SHARE, WEIGHT
+from solver.gates import CHOSEN, ENTER, ENTERED, HEDGE, NO_GATE, NORMAL, OUTSIDE, PICK, ROWS, SHARE, WEIGHT
 from solver.problem import Problem
 from solver.tables import F32, F64, Gate, aligned_zeros
 from solver.vectors import LANES
@@ -133,8 +133,9 @@ class Entrance:
             inverse=self._row(inverse),
             scale=self._row(self._total * inverse if self._picks else weights * self._live),
             lanes=aligned_zeros(LANES),
-            counts=np.array([0.0, 0.0, 0.0, self._live.sum()]),
+            counts=np.array([0.0, 0.0, 0.0, 0.0, self._live.sum()]),
         )
+        self._settled_at = -1.0
         self.gate.numbers[SHARE * self._padded :][: self._count] = (
             self.entering()
         )  # a player that learns before it chooses
@@ -153,7 +154,10 @@ class Entrance:
         return entered
 
     def settle(self, problem: Problem) -> None:
-        """Make the average choice the range by which the player's hands come."""
+        """Make the average choice the range by which the player's hands come, unless it is already."""
+        if self._settled_at == self.gate.counts[CHOSEN]:
+            return
+        self._settled_at = self.gate.counts[CHOSEN]
         both = list(problem.weights)
         both[self.player] = self.entering() * self.gate.scale[: self._count]
         problem.weights = (both[0], both[1])

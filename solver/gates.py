@@ -33,8 +33,9 @@ GAINED, LOST, SHARE, ENTERED, OUTSIDE = range(ROWS)
 first row how far the latest value is above the payoff; HEDGE the mean of that, and the sum of squares around it in the
 second."""
 
-SEEN, WEIGHT, POSITIVE, HANDS = range(4)
-"""Places in `Gate.counts`: passes of the player, what averages sum up to, the sum of positive regrets, live hands."""
+CHOSEN, SEEN, WEIGHT, POSITIVE, HANDS = range(5)
+"""Places in `Gate.counts`: choices, passes of the player, what averages sum up to, the sum of positive regrets, and
+hands that can be."""
 
 _MIXTURE = ((0.25298233, 1.10207904), (0.58473591, 1.73163681), (0.16228176, 2.74753323))
 """Weights and standard deviations."""
@@ -45,6 +46,7 @@ _HEDGE = 9 / log(2)
 @kernel
 def choose(gate, kept, added, chosen):
     """The range for a pass of the other player; both averages take in what is chosen."""
+    gate.counts[CHOSEN] += 1.0
     gate.counts[WEIGHT] = gate.counts[WEIGHT] * kept + added
     if gate.kind == NORMAL or gate.kind == HEDGE:
         _choose_against_distributions(gate, kept, added, chosen)

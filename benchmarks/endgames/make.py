@@ -80,7 +80,7 @@ def make(way: Way) -> Endgame:
     ranges = []
     for text, bet in ((way.oop, way.oop_bet), (way.ip, not way.oop_bet)):
         weights = parse_range(text).astype(np.float64)
-        weights *= _bets(strong) if bet else _calls(strong, way.pressure)
+        weights *= bets(strong) if bet else calls(strong, way.pressure)
         weights *= np.exp(way.noise * rng.standard_normal(NUM_HANDS))
         ranges.append(_rounded(weights / weights.max()))
     both: Ranges = (ranges[0], ranges[1])
@@ -103,11 +103,11 @@ def strength(board: tuple[Card, ...]) -> NDArray[np.float64]:
     return result
 
 
-def _calls(strong: NDArray[np.float64], pressure: float) -> NDArray[np.float64]:
+def calls(strong: NDArray[np.float64], pressure: float) -> NDArray[np.float64]:
     return np.nan_to_num(1 / (1 + np.exp(-14 * (strong - pressure))))
 
 
-def _bets(strong: NDArray[np.float64]) -> NDArray[np.float64]:
+def bets(strong: NDArray[np.float64]) -> NDArray[np.float64]:
     value = 1 / (1 + np.exp(-16 * (strong - 0.62)))
     bluff = 0.35 / (1 + np.exp(14 * (strong - 0.4)))
     return np.nan_to_num(value + bluff + 0.04)

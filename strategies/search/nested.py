@@ -82,7 +82,7 @@ class _Hand:
 
 
 @dataclass(frozen=True, slots=True)
-class _Limit:
+class Limit:
     """When to stop."""
 
     iterations: int
@@ -139,7 +139,7 @@ class NestedSearch:
         for decided in searched:
             board = spot.board[: self._game.board_cards_by(decided.state.street)]
             before = replace(spot, state=decided.state, board=board, past=spot.past[: spot.past.index(decided)])
-            limit = _Limit(decided.policy.origin.iterations, time.monotonic() + 0.5 * budget.left_s)
+            limit = Limit(decided.policy.origin.iterations, time.monotonic() + 0.5 * budget.left_s)
             menu = parse_menu(json.loads(decided.policy.origin.details)["menu"])
             solved = self._solve(self._question(hand, before)[0], menu, before, limit, useful=1)
             if solved is None:
@@ -270,12 +270,12 @@ class NestedSearch:
         rule = next((rule for rule in self._settings.menus if behind <= rule.spr * root.pot), self._settings.menus[-1])
         return [parse_menu(text) for text in (rule.menu, *self._settings.coarser)]
 
-    def _limit(self, state: State, budget: Budget) -> _Limit:
+    def _limit(self, state: State, budget: Budget) -> Limit:
         effort = self._settings.turn if state.street == _TURN else self._settings.river
         now = time.monotonic()
-        return _Limit(effort.iterations, now + min(effort.share * budget.fair_share_s, budget.deadline_s - now))
+        return Limit(effort.iterations, now + min(effort.share * budget.fair_share_s, budget.deadline_s - now))
 
-    def _solve(self, question: Question, menu: Menu, spot: Spot, limit: _Limit, *, useful: int) -> Solved | None:
+    def _solve(self, question: Question, menu: Menu, spot: Spot, limit: Limit, *, useful: int) -> Solved | None:
         """The answer, if there is time for a useful number of iterations."""
         subgame = question.subgame(question.menu(menu, spot.state), self._settings.memory_mb << 20)
         iteration_s = self._s_per_pair * subgame.price.pairs

@@ -47,13 +47,13 @@ class Question:
             here = apply(here, action)
         return menu
 
-    def subgame(self, menu: Menu, max_bytes: int) -> Subgame:
+    def subgame(self, menu: Menu, max_bytes: int, storage: Storage = PLAY) -> Subgame:
         """Ready to be solved."""
         ranges, marks = list(self.ranges), []
         if self.kind.form:
             ranges[self.opponent] = np.ones_like(ranges[self.opponent])
             marks = [self.shifted]
-        return Subgame(self.root, self.board, ranges, menu, max_bytes=max_bytes, storage=PLAY, marks=marks)
+        return Subgame(self.root, self.board, ranges, menu, max_bytes=max_bytes, storage=storage, marks=marks)
 
     def solver(self, subgame: Subgame, threads: int | None) -> Solver:
         """With its gadget, and keeping the values that later solves will want."""
@@ -62,8 +62,13 @@ class Question:
             payoffs = self.shifted[subgame.hand_index[self.opponent]]
             gadget = Gadget(self.opponent, payoffs, self.kind.form)
         solver = Solver(subgame, threads=threads, gadget=gadget)
-        solver.keep_values(self.opponent, list(_next_street(subgame)), list(_decisions(subgame, self.opponent)))
+        self.keep(solver)
         return solver
+
+    def keep(self, solver: Solver) -> None:
+        """Have it keep what the opponent wins at its decisions, and where the next street begins."""
+        subgame = solver.subgame
+        solver.keep_values(self.opponent, _next_street(subgame), _decisions(subgame, self.opponent))
 
     @property
     def shifted(self) -> F64:
