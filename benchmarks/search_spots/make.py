@@ -91,8 +91,10 @@ class Recorder(NestedSearch):
         super().__init__(game, NestedSettings(), ByStrength())
         self.seen: list[RecordedSpot] = []
 
-    def _solve(self, question: Question, menu: Menu, spot: Spot, limit: Limit, *, useful: int) -> Solved | None:
-        solved = super()._solve(question, menu, spot, limit, useful=useful)
+    def _solve(
+        self, question: Question, menu: Menu, spot: Spot, limit: Limit, useful: int, *, patient: bool
+    ) -> Solved | None:
+        solved = super()._solve(question, menu, spot, limit, useful, patient=patient)
         if solved is not None:
             self.seen.append(RecordedSpot(question, solved.solver.subgame.menu, spot.state))
         return solved

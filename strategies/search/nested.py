@@ -17,8 +17,9 @@ of iterations that were logged with their policies. If an action is not where it
 fell back on something else), the street is solved anew from its start, unsafely, with all actions as they were.
 
 Time: a decision may take its share of what a hand may take on average, and never runs into the deadline. A menu whose
-tree is too large for a useful number of iterations gives way to a coarser one; if there is no time for any, the answer
-is to check or fold. Iterations are logged, so that a replay can repeat them.
+tree is too large for a useful number of iterations within that share gives way to a coarser one. The coarsest may
+overrun the share, but not the deadline; if that leaves no iteration, the answer is to check or fold. Iterations are
+logged, so that a replay can repeat them.
 """
 
 from __future__ import annotations
@@ -52,10 +53,15 @@ _TURN: Final = 2
 _ROUTE: Final = "nested"
 _USEFUL: Final = {2: 24, 3: 120}
 """Fewer iterations than so many on a street are worth less than a coarser tree."""
-_BUILD_S: Final = 0.06
-"""What building a subgame and reading a policy take, and how late an iteration may end."""
-_S_PER_PAIR: Final = 0.5e-9
+_ALL: Final = 10**9
+_BUILD_S: Final = 0.05
+"""What building a subgame and reading a policy take."""
+_LATE_S: Final = 0.1
+"""How late the last batch of iterations may end."""
+_S_PER_PAIR: Final = 1e-9
 """What a (hand, action) pair takes in an iteration, until it has been measured."""
+_PAIRS_PER_BOARD: Final = 12
+"""What a board takes, in pairs for each hand of both players."""
 
 _log = logging.getLogger(__name__)
 
@@ -83,14 +89,12 @@ class _Hand:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """When to stop."""
+    """When to stop, on the scale of `time.monotonic`."""
 
     iterations: int
-    until_s: float
-
-    @property
-    def left_s(self) -> float:
-        return self.until_s - time.monotonic()
+    share_s: float
+    """When the share of the time is used up."""
+    deadline_s: float
 
 
 class NestedSearch:
@@ -118,12 +122,14 @@ class NestedSearch:
         hand = self._recall(spot, budget, draws)
         question, why = self._question(hand, spot)
         limit = self._limit(spot.state, budget)
-        for number, menu in enumerate(self._menus(question.root)):
-            solved = self._solve(question, menu.scaled(hand.factor), spot, limit, useful=_USEFUL[spot.state.street])
+        menus, useful = self._menus(question.root), _USEFUL[spot.state.street]
+        for number, menu in enumerate(menus, 1):
+            last = number == len(menus)
+            solved = self._solve(question, menu.scaled(hand.factor), spot, limit, useful, patient=last)
             if solved is not None:
                 self._learn(hand, spot, solved)
-                return self._answer(spot, solved, why if number == 0 else f"{why}; coarser menu for lack of time")
-            _log.warning("hand %d, %s: no time to solve %s", spot.hand, spot.state.betting, menu_text(menu))
+                return self._answer(spot, solved, f"{why}; coarser menu for lack of time" if number > 1 else why)
+        _log.warning("hand %d, %s: no time for the smallest search", spot.hand, spot.state.betting)
         return check_or_fold(spot.state, "no time for the smallest search")
 
     # What came before
@@ -139,9 +145,10 @@ class NestedSearch:
         for decided in searched:
             board = spot.board[: self._game.board_cards_by(decided.state.street)]
             before = replace(spot, state=decided.state, board=board, past=spot.past[: spot.past.index(decided)])
-            limit = Limit(decided.policy.origin.iterations, time.monotonic() + 0.5 * budget.left_s)
+            now = time.monotonic()
+            limit = Limit(decided.policy.origin.iterations, now, now + 0.5 * (budget.deadline_s - now))
             menu = parse_menu(json.loads(decided.policy.origin.details)["menu"])
-            solved = self._solve(self._question(hand, before)[0], menu, before, limit, useful=1)
+            solved = self._solve(self._question(hand, before)[0], menu, before, limit, _ALL, patient=True)
             if solved is None:
                 _log.warning("hand %d: no time to solve its earlier decisions again", spot.hand)
                 break
@@ -273,21 +280,24 @@ class NestedSearch:
     def _limit(self, state: State, budget: Budget) -> Limit:
         effort = self._settings.turn if state.street == _TURN else self._settings.river
         now = time.monotonic()
-        return Limit(effort.iterations, now + min(effort.share * budget.fair_share_s, budget.deadline_s - now))
+        return Limit(effort.iterations, now + effort.share * budget.fair_share_s, budget.deadline_s)
 
-    def _solve(self, question: Question, menu: Menu, spot: Spot, limit: Limit, *, useful: int) -> Solved | None:
-        """The answer, if there is time for a useful number of iterations."""
+    def _solve(
+        self, question: Question, menu: Menu, spot: Spot, limit: Limit, useful: int, *, patient: bool
+    ) -> Solved | None:
+        """The answer, if the share of the time is enough for a useful number of iterations; `patient` overruns it."""
         subgame = question.subgame(question.menu(menu, spot.state), self._settings.memory_mb << 20)
-        iteration_s = self._s_per_pair * subgame.price.pairs
-        if limit.left_s < _BUILD_S + min(useful, limit.iterations) * iteration_s:
+        work = subgame.price.pairs + _PAIRS_PER_BOARD * subgame.price.boards * sum(map(len, subgame.hands))
+        iteration_s, now = self._s_per_pair * work, time.monotonic()
+        useful_s, share_s = min(useful, limit.iterations) * iteration_s, limit.share_s - now - _BUILD_S
+        most_s = limit.deadline_s - now - _BUILD_S - _LATE_S - iteration_s
+        if most_s < iteration_s or (not patient and useful_s > min(share_s, most_s)):
             return None
         solver = question.solver(subgame, self._settings.threads or None)
         begun = time.monotonic()
-        solver.solve(iterations=limit.iterations, seconds=max(limit.left_s - _BUILD_S - iteration_s, 0.0))
-        if not solver.iterations:
-            return None
+        solver.solve(iterations=limit.iterations, seconds=min(most_s, max(share_s, useful * iteration_s)))
         took_s = (time.monotonic() - begun) / solver.iterations
-        self._s_per_pair = 0.5 * (self._s_per_pair + took_s / subgame.price.pairs)
+        self._s_per_pair = 0.5 * (self._s_per_pair + took_s / work)
         return Solved(question, solver)
 
     def _answer(self, spot: Spot, solved: Solved, why: str) -> Policy:
