@@ -4,7 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: match test check bench proof clean
+.PHONY: match test check bench proof proof-rules proof-solver proof-search clean
+
+# Where proofs that go on after an interruption keep what they have.
+PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
 
 match: .venv/.installed  ## play a match of the default bot through the dealer, and print its result
 	$(BIN)/paratus match holdem.nolimit.2p.reverse_blinds random always-call --hands 2000 --seed 1 --duplicate
@@ -21,8 +24,20 @@ check: .venv/.developed  ## format, lint, types, layers
 bench: .venv/.installed  ## all speeds, as JSON
 	$(BIN)/python -m benchmarks
 
-proof: .venv/.developed  ## the long proofs, and the property tests on examples never seen before
-	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m 'proof or hypothesis'
+proof: proof-rules proof-solver proof-search  ## the long proofs, each under half an hour
+
+proof-rules: .venv/.developed  ## every seven-card hand; the property tests on examples never seen before
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
+	$(BIN)/python -m pytest -m proof tests/proof/test_seven_card_enumeration.py
+
+proof-solver: .venv/.developed  ## rounding on Leduc; the Libratus endgames, where PARATUS_LIBRATUS names their folder
+	$(BIN)/python -m pytest -m proof tests/proof/test_leduc_rounding.py tests/proof/test_libratus_endgames.py
+
+proof-search: .venv/.developed  ## safe search: small games, the thesis's tables, matches; writes docs/search-*.md
+	$(BIN)/python -m pytest -m proof tests/proof/test_safe_search_proof.py
+	$(BIN)/python -m benchmarks.search_tables
+	$(BIN)/python -m benchmarks.search_matches --out $(PROOFS)/search-matches > $(PROOFS)/search-matches.md
+	cp $(PROOFS)/search-matches.md docs/search-matches.md
 
 clean:
 	rm -rf .venv

@@ -274,8 +274,9 @@ class NestedSearch:
     def _menus(self, root: State) -> list[Menu]:
         """By the settings, the best first."""
         behind = min(stack - chips for stack, chips in zip(self._game.stack, root.committed, strict=True))
-        rule = next((rule for rule in self._settings.menus if behind <= rule.spr * root.pot), self._settings.menus[-1])
-        return [parse_menu(text) for text in (rule.menu, *self._settings.coarser)]
+        names = ("turn" if root.street == _TURN else "river", "any")
+        fitting = [rule.menu for rule in self._settings.menus if rule.street in names and behind <= rule.spr * root.pot]
+        return [parse_menu(text) for text in (*fitting[:1], *self._settings.coarser)]
 
     def _limit(self, state: State, budget: Budget) -> Limit:
         effort = self._settings.turn if state.street == _TURN else self._settings.river

@@ -26,8 +26,10 @@ class _Section(BaseModel):
 
 
 class MenuRule(_Section):
-    """The bets to consider in subgames with little enough behind."""
+    """The bets to consider in some subgames."""
 
+    street: Literal["turn", "river", "any"] = "any"
+    """Where the subgame begins."""
     spr: float = Field(default=float("inf"), ge=0)
     """The rule holds for a stack-to-pot ratio up to this at the root: chips behind over chips in the pot."""
     menu: MenuText
@@ -64,10 +66,11 @@ class NestedSettings(_Section):
     threads: int = Field(default=0, ge=0, le=256)
     """0: as many as measure faster."""
     memory_mb: int = Field(default=2048, ge=16)
-    turn: Effort = Effort(iterations=300, share=0.5)
-    river: Effort = Effort(iterations=2000, share=0.25)
+    turn: Effort = Effort(iterations=500, share=0.5)
+    river: Effort = Effort(iterations=3000, share=0.25)
     menus: tuple[MenuRule, ...] = (
-        MenuRule(spr=4.0, menu="50%,100%,a / 100%,a"),
-        MenuRule(menu="turn 50%,100% / 100% / a; river 50%,100%,200%,a / 100%,a / a"),
+        MenuRule(street="river", menu="33%,67%,100%,200%,a / 50%,100%,a / 100%,a / a"),
+        MenuRule(street="turn", spr=4.0, menu="50%,100%,a / 100%,a"),
+        MenuRule(menu="turn 50%,100% / 100% / a; river 75%,150% / 100% / a"),
     )
-    """The first rule whose ratio is large enough holds."""
+    """The first rule that fits holds."""
