@@ -38,8 +38,10 @@ class Solver(Engine):
         gadget: Gadget | None = None,
     ) -> None:
         super().__init__(subgame, algorithm, threads=threads, seed=seed, simultaneous=simultaneous, gadget=gadget)
-        if gadget is not None and not subgame.treats_alike(gadget.player, np.asarray(gadget.payoffs)):
-            raise SolverError("payoffs of boards that are alike differ: expected them among the `marks` of the subgame")
+        if gadget is not None:
+            numbers = [np.asarray(gadget.payoffs), np.asarray(0.0 if gadget.spreads is None else gadget.spreads)]
+            if not all(subgame.treats_alike(gadget.player, each) for each in numbers):
+                raise SolverError("payoffs differ where boards are alike: expected them in the subgame's `marks`")
         self._kept: list[dict[_Kept, slice]] = [{}, {}]
 
     @property
@@ -77,14 +79,14 @@ class Solver(Engine):
             step = subgame.before(earlier)
         return weights
 
-    def values(self, player: int, place: Place = ROOT) -> F64:
-        """[hand] what a player wins from a place on."""
-        values: F64 = self._row_values(player, place, *self._rows(place, False))[0]
+    def values(self, player: int, place: Place = ROOT, *, best: bool = False) -> F64:
+        """[hand] what a player wins from a place on; with `best` by responding best there."""
+        values: F64 = self._row_values(player, place, actions=False, best=best)[0]
         return values
 
-    def action_values(self, place: Place) -> F64:
-        """[action, hand] what each action wins for whoever acts."""
-        return self._row_values(self._actor(place), place, *self._rows(place, True))
+    def action_values(self, place: Place, *, best: bool = False) -> F64:
+        """[action, hand] what each action wins for whoever acts; with `best` if it responds best afterwards."""
+        return self._row_values(self._actor(place), place, actions=True, best=best)
 
     def keep_values(self, player: int, places: Sequence[Place], decisions: Sequence[Place] = ()) -> None:
         """From now on keep running averages of what the player wins at these places and, by action, at its `decisions`.
@@ -121,8 +123,10 @@ class Solver(Engine):
         part = forest.parts[number]
         return number, part.child[part.first[node] : part.first[node + 1]].tolist() if actions else [node]
 
-    def _row_values(self, player: int, place: Place, part: int, rows: Sequence[int]) -> F64:
-        return self._by_reach(player, place, self.row_values(player, self.subgame.number(place), part, rows))
+    def _row_values(self, player: int, place: Place, *, actions: bool, best: bool) -> F64:
+        part, rows = self._rows(place, actions)
+        values = self.row_values(player, self.subgame.number(place), part, rows, best=best)
+        return self._by_reach(player, place, values)
 
     def _by_reach(self, player: int, place: Place, values: F64) -> F64:
         """[row, hand] counterfactual values over the opponent's reach at the place, which is the same for all rows."""

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import erf
 
 import numpy as np
@@ -34,6 +33,7 @@ import numpy.typing as npt
 
 from protocol.errors import ParatusError
 from solver.gates import CHOSEN, ENTER, ENTERED, HEDGE, NO_GATE, NORMAL, OUTSIDE, PICK, ROWS, SHARE, WEIGHT
+from solver.kinds import Form
 from solver.problem import Problem
 from solver.tables import F32, F64, Gate, aligned_zeros
 from solver.vectors import LANES
@@ -41,35 +41,6 @@ from solver.vectors import LANES
 
 class GadgetError(ParatusError):
     """A gadget that makes no sense."""
-
-
-class Form(StrEnum):
-    """What the player chooses."""
-
-    RESOLVE = "resolve"
-    """With each hand whether to enter."""
-    MAXMARGIN = "maxmargin"
-    """The hand to enter with."""
-
-
-class Kind(StrEnum):
-    """The ways to solve a subgame, as they are called."""
-
-    UNSAFE = "unsafe"
-    RESOLVE = "resolve"
-    MAXMARGIN = "maxmargin"
-    REACH_RESOLVE = "reach-resolve"
-    REACH_MAXMARGIN = "reach-maxmargin"
-
-    @property
-    def form(self) -> Form | None:
-        """Of its gadget, if it has one."""
-        return None if self is Kind.UNSAFE else Form(self.removeprefix("reach-"))
-
-    @property
-    def reach(self) -> bool:
-        """Whether gifts are added to the alternative payoffs."""
-        return self.startswith("reach-")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +87,7 @@ class Entrance:
         self._picks = gadget.form is Form.MAXMARGIN
         if (spreads < 0).any() or (self._picks and gadget.spreads is not None):
             raise GadgetError("spreads: expected standard deviations from 0 up, and form resolve")
-        self._live = against > 0  # others no hand of the other player can be held beside
+        self._live = against > problem.least_share * against.max()  # what others win says nothing
         dealt = weights * against
         self._total = float(dealt.sum())
         self._dealt = dealt / self._total

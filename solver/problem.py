@@ -127,6 +127,9 @@ def _runs(part: Layout) -> I32:
 class Problem:
     """Trees, deals, weights: what a solver needs, and working memory for it."""
 
+    least_share = 0.0
+    """A hand beside which no larger share of the opponent's range can be held is not worth asking about."""
+
     def __init__(
         self,
         trees: Trees,

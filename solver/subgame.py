@@ -133,6 +133,8 @@ def outline(
 class Subgame(Problem):
     """The arrays of one subgame; nothing in it changes while it is solved."""
 
+    least_share = 1e-4  # its values are small differences of sums in float32: rounding
+
     def __init__(
         self,
         root: State,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bot import cli
-from bot.study import pictures, solutions, solving
+from bot.study import handover, pictures, solutions, solving
 from bot.study.lines import LineError, action_code, parse_line
 from bot.study.progress import Estimate, Goal, SolveBar, duration_text, short
 from bot.study.solving import bytes_text, parse_memory, parse_target, parse_time
@@ -71,8 +71,8 @@ def no_work(monkeypatch):
     def work(*_args, **_kwargs):
         raise AssertionError("solved before everything was checked")
 
-    monkeypatch.setattr(solving, "make_solver", work)
-    monkeypatch.setattr(solutions, "make_solver", work)
+    for module in (solving, solutions, handover):
+        monkeypatch.setattr(module, "make_solver", work)
 
 
 def one_line(text):

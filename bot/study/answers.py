@@ -107,16 +107,16 @@ def make_answer(solver: Solver, spot: Spot, line: Line) -> Answer:
     indices = [np.asarray(solver.subgame.hand_index[player], np.int64) for player in (OOP, IP)]
     alive = [alive_on(board)[index] for index in indices]
     reach = [np.where(alive[p], solver.reach(p, place) * spot.largest[p], 0.0) for p in (OOP, IP)]
-    against = [_compatible(indices[p], reach[1 - p], indices[1 - p]) for p in (OOP, IP)]
-    weights = [_shares(reach[p] * against[p]) for p in (OOP, IP)]
+    against = [compatible_weights(indices[p], reach[1 - p], indices[1 - p]) for p in (OOP, IP)]
+    weights = [shares(reach[p] * against[p]) for p in (OOP, IP)]
     given = [np.where(alive[p], spot.ranges[p][indices[p]].astype(np.float64), 0.0) for p in (OOP, IP)]
-    deals = float(given[OOP] @ _compatible(indices[OOP], given[IP], indices[IP]))
+    deals = float(given[OOP] @ compatible_weights(indices[OOP], given[IP], indices[IP]))
     share = float(reach[OOP] @ against[OOP]) / deals if deals > 0 else 0.0
     paid = line.state.committed
     evs = [_known(solver.values(p, place), against[p]) + paid[p] for p in (OOP, IP)]
     held, weight = reach[actor], weights[actor]
     if share == 0:
-        held, weight = given[actor], _shares(given[actor])
+        held, weight = given[actor], shares(given[actor])
     shown = alive[actor]
     return Answer(
         line=line.text,
@@ -134,7 +134,7 @@ def make_answer(solver: Solver, spot: Spot, line: Line) -> Answer:
     )
 
 
-def _compatible(hands: NDArray[np.int64], theirs: F64, their_hands: NDArray[np.int64]) -> F64:
+def compatible_weights(hands: NDArray[np.int64], theirs: F64, their_hands: NDArray[np.int64]) -> F64:
     """[hand] the weight of the opponent's hands that share no card with it."""
     cards = hand_cards_array()
     by_card = np.zeros(NUM_CARDS)
@@ -148,7 +148,7 @@ def _compatible(hands: NDArray[np.int64], theirs: F64, their_hands: NDArray[np.i
     return np.where(compatible > _ROUNDING * total, compatible, 0.0)
 
 
-def _shares(weights: F64) -> F64:
+def shares(weights: F64) -> F64:
     """Scaled to add up to 1, if there is anything."""
     total = weights.sum()
     return weights / total if total > 0 else np.zeros_like(weights)
@@ -169,11 +169,12 @@ def by_class(answer: Answer) -> list[Group]:
     """The hands that come here by class, from aces down: AA, AKs, AKo, …, KK, KQs, …"""
     classes = hand_classes_array()[answer.hands]
     present = answer.reach > 0
-    numbers = sorted(set(classes[present].tolist()), key=_class_order)
+    numbers = sorted(set(classes[present].tolist()), key=class_order)
     return [_group(answer, number, (classes == number) & present) for number in numbers]
 
 
-def _class_order(number: int) -> tuple[int, int, bool]:
+def class_order(number: int) -> tuple[int, int, bool]:
+    """What to sort classes by."""
     row, column = divmod(number, 13)
     return -max(row, column), -min(row, column), column > row
 
@@ -181,12 +182,12 @@ def _class_order(number: int) -> tuple[int, int, bool]:
 def _group(answer: Answer, number: int, members: NDArray[np.bool_]) -> Group:
     weight, reach = answer.weight[members], answer.reach[members]
     # Hands that meet all of the opponent's have no weight: they count as they are in the range.
-    shares = _shares(weight if weight.any() else reach)
+    parts = shares(weight if weight.any() else reach)
     return Group(
         hand_class=number,
         count=int(members.sum()),
         reach=float(reach.sum()),
         weight=float(weight.sum()),
-        frequencies=answer.strategy[:, members] @ shares,
-        ev=_mean(answer.hand_ev[members], shares),
+        frequencies=answer.strategy[:, members] @ parts,
+        ev=_mean(answer.hand_ev[members], parts),
     )

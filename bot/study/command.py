@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rich.console import Console
 
+from bot.study import handover, safety
 from bot.study.answers import Answer, make_answer
 from bot.study.endgames import BIG_BLIND, read_endgame
 from bot.study.files import check_can_write
+from bot.study.handover import Handover
 from bot.study.lines import Line, LineError, parse_line
+from bot.study.margins import find_margins, margins_data, print_margins
 from bot.study.pictures import check_can_draw, draw
 from bot.study.progress import Goal, ShareBar, duration_text, short
 from bot.study.records import SolveRecord, exploitability_record, recorded_spot, spot_record
 from bot.study.report import answer_data, print_answer
+from bot.study.safety import Safety
 from bot.study.solutions import Bits, Solution, load_solution, read_header, save_solution
 from bot.study.solving import (
     Settings,
@@ -36,6 +40,7 @@ from bot.study.solving import (
     usual_memory,
 )
 from bot.study.spots import (
+    DEFAULT_MENU,
     PLAYERS,
     Spot,
     SpotError,
@@ -57,8 +62,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 130
 _SPOT: Final = ("board", "pot", "stack", "oop", "ip", "menu", "big_blind", "endgame")
-_SOLVE: Final = ("target", "iterations", "time", "algorithm", "seed", "bits", "price")
-_DEFAULT_MENU: Final = "50%,100%,a / 100%,a"
+_SOLVE: Final = ("target", "iterations", "time", "algorithm", "seed", "bits", "price", "gadget", "payoffs")
 _DEFAULT_TARGET: Final = "0.5%"
 
 _EPILOG: Final = """\
@@ -67,12 +71,17 @@ menu      sizes of the first bet / of raises: 50% of the pot, 450c (chips on the
           a (all-in), - (none); by street and player too: "flop 33% / a; turn 50%,100% / a; river oop 50%,a / a"
 node      actions and cards from the spot on, as "b50%,c,[Td],x": x check, c call, f fold, a all-in, b50% a bet or
           raise of half the pot after the call, b450 a bet of or raise to 450 chips on the street, [Td] the next card
+gadgets   the opponent comes with any hand, or takes the payoff that a file has for it: maxmargin makes the least margin
+          (payoff less best response) as large as it can be; reach- kinds add what the opponent gave away on the way;
+          payoffs are chips as EVs are, hand by hand; docs/solver.md has the format
 chips     EV counts from the decision shown: what a player takes out of the pot, less what it still puts in (fold: 0)
 
 examples
   paratus solve --board "Ks 7h 2d 5c Jh" --pot 1000 --stack 9500 --oop "22+,A2s+,KTs+,QJs" --ip "TT+,AQ,KQs"
   paratus solve --endgame subgame3.txt --target 10mbb --save river.paratus --png river.png
   paratus solve --load river.paratus --node "b50%,c" --hand AhKd
+  paratus solve --load turn.paratus --node "b50%,c,[Td]" --save-payoffs river.json --save-range oop.npy
+  paratus solve --board Ks7h2d5cTd --pot 2000 --stack 9000 --oop @oop.npy --gadget reach-maxmargin --payoffs river.json
 
 exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted (what was reached is shown)
 """
@@ -91,12 +100,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spot.add_argument("--stack", metavar="CHIPS", type=int, help="chips behind, of the player who has fewer")
     spot.add_argument("--oop", metavar="RANGE", help="range of the player out of position, who acts first")
     spot.add_argument("--ip", metavar="RANGE", help="range of the player in position")
-    spot.add_argument("--menu", metavar="SIZES", help=f"bets to consider (default {_DEFAULT_MENU.replace('%', '%%')})")
+    spot.add_argument("--menu", metavar="SIZES", help=f"bets to consider (default {DEFAULT_MENU.replace('%', '%%')})")
     spot.add_argument("--big-blind", metavar="CHIPS", type=int, help=f"the smallest bet (default {BIG_BLIND})")
     spot.add_argument(
         "--endgame", metavar="FILE", type=Path, help="board, pot and ranges from a file of the Libratus endgames"
     )
     spot.add_argument("--load", metavar="FILE", type=Path, help="a solution that --save wrote, instead of a spot")
+    safety.add_arguments(parser)
     solve = parser.add_argument_group("solving")
     solve.add_argument("--target", metavar="X", help="exploitability to stop at: 0.5%% of the pot (default), 5mbb, 20c")
     solve.add_argument("--iterations", metavar="N", type=int, help="stop after so many")
@@ -118,6 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--png", metavar="FILE", type=Path, help="draw a grid for every action (needs matplotlib)")
     show.add_argument("--save", metavar="FILE", type=Path, help="keep the solution for --load")
     show.add_argument("--save-bits", type=int, choices=(8, 16), help="of each probability in the file (default 8)")
+    handover.add_arguments(parser)
 
 
 def run_command(options: argparse.Namespace) -> int:
@@ -133,18 +144,21 @@ def run_command(options: argparse.Namespace) -> int:
         return _load(options, most_bytes)
     spot = _spot(options)
     question = _question(options, spot)
+    safe = safety.read_safety(options, spot)
     goal = _goal(options, spot)
     settings = Settings(_algorithm(options.algorithm), options.bits or 32, options.threads, options.seed or 0)
-    for note in menu_notes(spot):
+    for note in [*menu_notes(spot), *_gadget_notes(options, safe)]:
         _say(note)
-    price = find_price(spot, settings.bits)
+    price = find_price(spot, settings.bits, safe.marks if safe else ())
     _say(price_text(spot, price))
     if options.price:
         if options.json:
             _print_json({"spot": spot_record(spot).model_dump(), "price": asdict(price)})
         return 0
     check_memory(price, most_bytes)
-    solver, progress, finished = solve(spot, settings, goal)
+    if question.handover:
+        handover.check_handover_memory(question.handover, spot, price.bytes, most_bytes)
+    solver, progress, finished = solve(spot, settings, goal, safe)
     if solver.pace.shared:
         _say("several threads were slower than one, which was used (--threads insists on a number)")
     found = progress.exploitability or solver.exploitability()
@@ -161,7 +175,7 @@ def run_command(options: argparse.Namespace) -> int:
         paratus=version("paratus"),
         exploitability=exploitability_record(found),
     )
-    _finish(options, Solution(spot, solver, record, record.exploitability), question)
+    _finish(options, Solution(spot, solver, record, record.exploitability), question, safe)
     return 0 if finished else INTERRUPTED
 
 
@@ -171,16 +185,19 @@ def _load(options: argparse.Namespace, most_bytes: int) -> int:
         header = read_header(options.load)
         spot = recorded_spot(header.spot)
         question = _question(options, spot)
+        if question.handover:
+            handover.check_handover_memory(question.handover, spot, find_price(spot, 16).bytes, most_bytes)
         solution = load_solution(options.load, threads=options.threads, most_bytes=most_bytes, report=bar.show)
-    _finish(options, solution, question)
+    _finish(options, solution, question, None)
     return 0
 
 
-def _finish(options: argparse.Namespace, solution: Solution, question: Question) -> None:
-    """Save, draw, print."""
+def _finish(options: argparse.Namespace, solution: Solution, question: Question, safe: Safety | None) -> None:
+    """Save, draw, print, hand over."""
     if options.save is not None:
         solution = _save(options.save, solution, 16 if options.save_bits == 16 else 8)
-    closing = _closing(solution)
+    closing = _closing(solution, safe)
+    margins = find_margins(solution.solver, safe, solution.spot) if safe else None
     answer = make_answer(solution.solver, solution.spot, question.line)
     if options.png is not None:
         draw(options.png, answer, closing)
@@ -193,10 +210,18 @@ def _finish(options: argparse.Namespace, solution: Solution, question: Question)
                 "solve": solution.solve.model_dump(),
                 "exploitability": solution.exploitability.model_dump(),
                 "answer": answer_data(answer, places),
+                **({"gadget": margins_data(margins)} if margins else {}),
             }
         )
     else:
-        print_answer(Console(highlight=False), answer, closing, places)
+        console = Console(highlight=False)
+        print_answer(console, answer, closing, places)
+        if margins:
+            console.print()
+            print_margins(console, margins, grid=places is None)
+    if question.handover:
+        for text in handover.hand_over(question.handover, solution, safe.marks if safe else ()):
+            _say(text)
 
 
 def _save(path: Path, solution: Solution, bits: Bits) -> Solution:
@@ -210,11 +235,12 @@ def _save(path: Path, solution: Solution, bits: Bits) -> Solution:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Where to look, and at which hands."""
+    """Where to look, at which hands, and what to write about the place."""
 
     line: Line
     hands: tuple[int, ...] | None
     """Of the 1,326; None for all, by class."""
+    handover: Handover | None
 
     def places(self, answer: Answer) -> list[int] | None:
         """Where those hands stand in an answer."""
@@ -233,8 +259,9 @@ def _question(options: argparse.Namespace, spot: Spot) -> Question:
         check_ranges(board, spot.ranges)
     except SpotError as error:
         raise ConfigError(f"--node: {error}") from None
+    later = handover.read_handover(options, line)
     if options.hand is None:
-        return Question(line, None)
+        return Question(line, None, later)
     try:
         named = np.flatnonzero(parse_range(options.hand))
     except RangeError as error:
@@ -249,7 +276,7 @@ def _question(options: argparse.Namespace, spot: Spot) -> Question:
         raise ConfigError(
             f"--hand {quote(options.hand)}: not in the range of {PLAYERS[actor]}, who acts: expected hands of it"
         )
-    return Question(line, tuple(held.tolist()))
+    return Question(line, tuple(held.tolist()), later)
 
 
 def _check_combinations(options: argparse.Namespace) -> None:
@@ -258,11 +285,15 @@ def _check_combinations(options: argparse.Namespace) -> None:
             raise ConfigError(f"--load and {given}: the file says that: expected one of the two")
         for given in _given(options, _SOLVE):
             raise ConfigError(f"--load and {given}: what is loaded is solved already: expected one of the two")
-    elif options.endgame is not None:
+    safety.check_options(options)
+    if options.load is None and options.endgame is not None:
         for given in _given(options, ("board", "pot", "oop", "ip")):
             raise ConfigError(f"--endgame and {given}: the file says that: expected one of the two")
-    else:
-        missing = [f"--{name}" for name in ("board", "pot", "stack", "oop", "ip") if getattr(options, name) is None]
+    elif options.load is None:
+        needed = ["board", "pot", "stack", "oop", "ip"]
+        if safety.wants_gadget(options):
+            needed.remove(PLAYERS[safety.opponent_of(options)])
+        missing = [f"--{name}" for name in needed if getattr(options, name) is None]
         if missing:
             raise ConfigError(f"{', '.join(missing)} missing: expected a spot, or --endgame FILE, or --load FILE")
     if options.save_bits is not None and options.save is None:
@@ -278,12 +309,30 @@ def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
 
 
 def _spot(options: argparse.Namespace) -> Spot:
-    menu = read_menu(options.menu or _DEFAULT_MENU)
+    menu = read_menu(options.menu or DEFAULT_MENU)
     big_blind = BIG_BLIND if options.big_blind is None else options.big_blind
+    chooses = safety.opponent_of(options) if safety.wants_gadget(options) else None
     if options.endgame is not None:
-        return spot_of_endgame(read_endgame(options.endgame), menu, options.stack, big_blind)
-    ranges = (read_range(options.oop, "oop"), read_range(options.ip, "ip"))
-    return Spot(parse_board(options.board), options.pot, options.stack, ranges, menu, big_blind)
+        spot = spot_of_endgame(read_endgame(options.endgame), menu, options.stack, big_blind)
+    else:
+        texts = (options.oop, options.ip)
+        oop, ip = (
+            safety.every_hand() if player == chooses else read_range(texts[player], who)
+            for player, who in enumerate(PLAYERS)
+        )
+        spot = Spot(parse_board(options.board), options.pot, options.stack, (oop, ip), menu, big_blind)
+    return spot if chooses is None else safety.with_any_hand(spot, chooses)
+
+
+def _gadget_notes(options: argparse.Namespace, safe: Safety | None) -> list[str]:
+    """What becomes of the opponent's range, and what else is to know."""
+    if safe is None:
+        return []
+    who = PLAYERS[safe.opponent]
+    unused = options.endgame is not None or getattr(options, who) is not None
+    ignored = f"; the range given for {who} is not used" if unused else ""
+    does = "picks the hand to come with" if safe.picks else "chooses with each hand whether to come"
+    return [f"--gadget {safe.kind}: {who} {does}, each of weight 1, against {options.payoffs}{ignored}", *safe.notes]
 
 
 def _goal(options: argparse.Namespace, spot: Spot) -> Goal:
@@ -308,11 +357,11 @@ def _algorithm(text: str | None) -> Algorithm | None:
         raise ConfigError(f"--{error}") from None
 
 
-def _closing(solution: Solution) -> str:
+def _closing(solution: Solution, safe: Safety | None) -> str:
     solve, found = solution.solve, solution.exploitability
     measured = f"{short(found.chips)} chips = {short(found.mbb)} mbb/g = {short(100 * found.pot_share)}% of the pot"
     taken = f"{solve.algorithm}, {solve.iterations:,} iterations, {duration_text(solve.seconds)}"
-    return f"exploitability {measured}; {taken}"
+    return f"exploitability {'of the gadget game ' if safe else ''}{measured}; {taken}"
 
 
 def _print_json(document: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -18,6 +18,7 @@ from protocol.cards import cards_text
 from protocol.hands import HandClass, HandIndex, class_text, hand_text
 from protocol.state import Action, Call, Fold, Raise
 
+Row = TypeVar("Row")
 NAMES: Final = ("OOP", "IP")
 _FULL_NAMES: Final = ("out of position (OOP)", "in position (IP)")
 _GAP: Final = 3
@@ -74,14 +75,18 @@ def _values(answer: Answer) -> Text:
 
 
 def print_classes(console: Console, answer: Answer) -> None:
-    """Hand classes in as many blocks as the width allows, read down block by block."""
-    groups = by_class(answer)
-    width = _width(console, _class_table(answer, groups))
-    blocks = max(1, min((console.width + _GAP) // (width + _GAP), math.ceil(len(groups) / 10)))
-    rows = math.ceil(len(groups) / blocks)
+    """Hand classes with what they do and win."""
+    print_blocks(console, by_class(answer), lambda groups: _class_table(answer, groups))
+
+
+def print_blocks(console: Console, rows: Sequence[Row], table: Callable[[Sequence[Row]], Table]) -> None:
+    """A table in as many blocks as the width allows, read down block by block."""
+    width = _width(console, table(rows))
+    blocks = max(1, min((console.width + _GAP) // (width + _GAP), math.ceil(len(rows) / 10)))
+    height = math.ceil(len(rows) / blocks)
     grid = Table.grid(padding=(0, _GAP, 0, 0))
-    grid.add_row(*[_class_table(answer, groups[first : first + rows]) for first in range(0, len(groups), rows)])
-    console.print(grid if blocks > 1 else _class_table(answer, groups))
+    grid.add_row(*[table(rows[first : first + height]) for first in range(0, len(rows), height)])
+    console.print(grid if blocks > 1 else table(rows))
 
 
 def _width(console: Console, table: Table) -> int:
@@ -172,8 +177,12 @@ def _weight(weight: float) -> str:
 
 
 def _chips_in(answer: Answer) -> Callable[[float], str]:
+    return chips_in(answer.state.pot)
+
+
+def chips_in(pot: int) -> Callable[[float], str]:
     """How chips are written: to about a thousandth of the pot."""
-    digits = 0 if answer.state.pot >= 2000 else 1 if answer.state.pot >= 50 else 2
+    digits = 0 if pot >= 2000 else 1 if pot >= 50 else 2
     return lambda chips: "?" if math.isnan(chips) else f"{round(float(chips), digits) + 0.0:,.{digits}f}"  # no -0
 
 
@@ -192,17 +201,17 @@ def answer_data(answer: Answer, hands: Sequence[int] | None) -> dict[str, Any]:
         "pot_chips": state.pot,
         "to_call_chips": state.owed,
         "behind_chips": answer.behind,
-        "share_of_deals": _number(answer.share),
+        "share_of_deals": number(answer.share),
         "actions": [
             {
                 "code": code,
                 "words": words,
                 "raise_to_chips": action.to if isinstance(action, Raise) else None,
-                "frequency": _number(share),
+                "frequency": number(share),
             }
             for action, code, words, share in zip(answer.actions, codes, answer.words, answer.frequencies, strict=True)
         ],
-        "ev_chips": {who: _number(ev) for who, ev in zip(PLAYERS, answer.player_ev, strict=True)},
+        "ev_chips": {who: number(ev) for who, ev in zip(PLAYERS, answer.player_ev, strict=True)},
         "classes": [] if hands is not None else [_class_data(group, codes) for group in by_class(answer)],
         "hands": [_hand_data(answer, place) for place in shown],
     }
@@ -212,10 +221,10 @@ def _class_data(group: Group, codes: list[str]) -> dict[str, Any]:
     return {
         "class": class_text(HandClass(group.hand_class)),
         "hands": group.count,
-        "reach": _number(group.reach),
-        "weight": _number(group.weight),
-        "frequencies": dict(zip(codes, map(_number, group.frequencies), strict=True)),
-        "ev_chips": _number(group.ev),
+        "reach": number(group.reach),
+        "weight": number(group.weight),
+        "frequencies": dict(zip(codes, map(number, group.frequencies), strict=True)),
+        "ev_chips": number(group.ev),
     }
 
 
@@ -223,15 +232,15 @@ def _hand_data(answer: Answer, place: int) -> dict[str, Any]:
     codes = answer.codes
     return {
         "hand": hand_text(HandIndex(int(answer.hands[place]))),
-        "reach": _number(answer.reach[place]),
-        "weight": _number(answer.weight[place]),
-        "frequencies": dict(zip(codes, map(_number, answer.strategy[:, place]), strict=True)),
-        "action_ev_chips": dict(zip(codes, map(_number, answer.action_ev[:, place]), strict=True)),
-        "ev_chips": _number(answer.hand_ev[place]),
+        "reach": number(answer.reach[place]),
+        "weight": number(answer.weight[place]),
+        "frequencies": dict(zip(codes, map(number, answer.strategy[:, place]), strict=True)),
+        "action_ev_chips": dict(zip(codes, map(number, answer.action_ev[:, place]), strict=True)),
+        "ev_chips": number(answer.hand_ev[place]),
     }
 
 
-def _number(value: float | np.floating) -> float | None:
+def number(value: float | np.floating) -> float | None:
     """To seven significant digits, which is what float32 holds."""
-    number = float(value)
-    return None if math.isnan(number) else float(f"{number:.7g}")
+    exact = float(value)
+    return None if math.isnan(exact) else float(f"{exact:.7g}")

@@ -6,10 +6,12 @@ import os
 import re
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bot.study.progress import Goal, SolveBar
 from bot.study.spots import Spot, root_state
@@ -17,6 +19,7 @@ from protocol.cards import cards_text
 from protocol.errors import ConfigError, ParatusError, quote
 
 if TYPE_CHECKING:
+    from bot.study.safety import Safety
     from solver.algorithms import Algorithm
     from solver.cfr import Solver
     from solver.engine import Progress
@@ -72,12 +75,13 @@ def bytes_text(count: float) -> str:
     return f"{count:.0f} {unit}" if count >= 9.95 else f"{count:.1f} {unit}"
 
 
-def find_price(spot: Spot, bits: int) -> Price:
-    """What a spot costs, before any memory is taken."""
+def find_price(spot: Spot, bits: int, marks: Sequence[NDArray[np.floating]] = ()) -> Price:
+    """What a spot costs, before any memory is taken. Boards are alike only if `marks`, numbers by hand, are so too."""
     from solver.subgame import Storage, outline
 
+    root, storage = root_state(spot), Storage(bits)
     try:
-        return outline(root_state(spot), spot.board, spot.ranges, spot.menu, storage=Storage(bits)).price
+        return outline(root, spot.board, spot.ranges, spot.menu, storage=storage, marks=marks).price
     except ParatusError as error:  # what the spot's own checks cannot see: trees that are too large
         raise ConfigError(f"menu: {error}") from None
 
@@ -113,23 +117,27 @@ class Settings:
     seed: int = 0
 
 
-def make_solver(spot: Spot, settings: Settings) -> Solver:
+def make_solver(
+    spot: Spot, settings: Settings, safety: Safety | None = None, marks: Sequence[NDArray[np.floating]] = ()
+) -> Solver:
     """A solver that has not begun; what it costs has been accepted."""
     from solver.cfr import Solver
     from solver.subgame import Storage, Subgame
 
     storage, root = Storage(settings.bits), root_state(spot)
     ranges = [weights.astype(np.float64) / most for weights, most in zip(spot.ranges, spot.largest, strict=True)]
-    subgame = Subgame(root, spot.board, ranges, spot.menu, storage=storage, max_bytes=sys.maxsize)
-    return Solver(subgame, settings.algorithm, threads=settings.threads, seed=settings.seed)
+    marks = [*marks, *(safety.marks if safety else ())]
+    subgame = Subgame(root, spot.board, ranges, spot.menu, storage=storage, max_bytes=sys.maxsize, marks=marks)
+    gadget = safety.gadget(subgame.hand_index) if safety else None
+    return Solver(subgame, settings.algorithm, threads=settings.threads, seed=settings.seed, gadget=gadget)
 
 
-def solve(spot: Spot, settings: Settings, goal: Goal) -> tuple[Solver, Progress, bool]:
+def solve(spot: Spot, settings: Settings, goal: Goal, safety: Safety | None = None) -> tuple[Solver, Progress, bool]:
     """Solve with a bar on stderr: the solver, what it reached, and False if it was interrupted before the goal."""
     from solver.engine import Progress
 
     with SolveBar(goal) as bar:
-        solver = make_solver(spot, settings)
+        solver = make_solver(spot, settings, safety)
         begun = time.monotonic()
         try:
             return solver, solver.solve(goal.iterations, goal.seconds, goal.target_chips, bar.show), True

@@ -36,6 +36,8 @@ PLAYERS: Final = ("oop", "ip")
 STREETS: Final = {3: "flop", 4: "turn", 5: "river"}
 """By cards on the board."""
 
+DEFAULT_MENU: Final = "50%,100%,a / 100%,a"
+
 _MAX_RANGE_BYTES: Final = 1 << 20
 _BLANKS: Final = re.compile(r"[\s,]+")
 
@@ -69,6 +71,11 @@ class Spot:
     def street(self) -> str:
         """The street on which the spot begins."""
         return STREETS[len(self.board)]
+
+    @property
+    def paid(self) -> int:
+        """What each player has put in before the spot: an EV less this is net chips of the whole hand."""
+        return self.pot // 2
 
     @property
     def hands(self) -> tuple[int, int]:
@@ -139,20 +146,21 @@ def read_range(text: str, who: str) -> NDArray[np.float32]:
             return parse_range(text)
         path = Path(text[1:])
         if path.suffix == ".npy":
-            return check_range(_read_array(path))
+            return check_range(read_array(path, "range"))
         return parse_range(read_bounded(path, "range", _MAX_RANGE_BYTES).decode("utf-8", "backslashreplace"))
     except (RangeError, ConfigError) as error:
         raise SpotError(f"{who}: {error}") from None
 
 
-def _read_array(path: Path) -> NDArray[np.floating]:
-    read_bounded(path, "range", _MAX_RANGE_BYTES)
+def read_array(path: Path, field: str) -> NDArray[np.floating]:
+    """The numbers in a .npy."""
+    read_bounded(path, field, _MAX_RANGE_BYTES)
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise SpotError(f"range {path}: {quote(str(error))}: expected an array of {NUM_HANDS} numbers") from None
+        raise SpotError(f"{field} {path}: {quote(str(error))}: expected an array of {NUM_HANDS} numbers") from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
-        raise SpotError(f"range {path}: expected an array of {NUM_HANDS} numbers")
+        raise SpotError(f"{field} {path}: expected an array of {NUM_HANDS} numbers")
     return array
 
 

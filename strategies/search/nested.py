@@ -37,7 +37,7 @@ from protocol.cards import Card
 from protocol.errors import ConfigError
 from protocol.game import Game, Position
 from protocol.state import CALL, Action, Raise, State, apply, start
-from solver.gadgets import Kind
+from solver.kinds import Kind
 from solver.menu import Menu, menu_text, parse_menu
 from solver.tables import F64
 from solver.warm import warm_up
@@ -107,7 +107,6 @@ class NestedSearch:
         if game.num_players != 2 or not game.no_limit or game.num_rounds != 4 or game.num_hole_cards != 2:
             raise ConfigError("agent nested plays heads-up no-limit hold'em: expected another agent for this game")
         self._game, self._settings, self._base = game, settings, base
-        self._kind = Kind(settings.kind)
         self._hand: _Hand | None = None
         self._s_per_pair = _S_PER_PAIR
         warm_up(PLAY.bits)
@@ -234,15 +233,15 @@ class NestedSearch:
             return self._unsafe(
                 hand, spot, root
             ), f"unsafe from the start of street {root.street}: not in the last tree"
-        if self._settings.nesting == "expensive" or self._kind is Kind.UNSAFE:
+        if self._settings.nesting == "expensive" or self._settings.kind is Kind.UNSAFE:
             root = known
-        if self._kind is Kind.UNSAFE:
+        if self._settings.kind is Kind.UNSAFE:
             return self._unsafe(hand, spot, root), "unsafe"
         question = Question(
             root=root,
             board=spot.board,
             opponent=hand.opponent,
-            kind=self._kind,
+            kind=self._settings.kind,
             ranges=self._ranges(hand, spot, root),
             payoffs=np.nan_to_num(last.opponents_values(place)),
             gifts=last.question.gifts + self._gifts(last, known, spot),

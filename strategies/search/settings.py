@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from solver.kinds import Kind
 from solver.menu import MenuError, parse_menu
 
 
@@ -48,8 +49,8 @@ class NestedSettings(_Section):
 
     base: str = "always-call"
     """The agent that plays before the turn, and by which the opponent is taken to play there."""
-    kind: Literal["unsafe", "resolve", "maxmargin", "reach-resolve", "reach-maxmargin"] = "reach-maxmargin"
-    """How subgames after the first are solved (`solver.gadgets.Kind`)."""
+    kind: Kind = Kind.REACH_MAXMARGIN
+    """How subgames after the first are solved."""
     nesting: Literal["inexpensive", "expensive"] = "inexpensive"
     """From after the opponent's bet, or from before it with the bet added."""
     gifts: Literal["estimate", "bound"] = "estimate"

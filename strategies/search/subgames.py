@@ -15,7 +15,8 @@ from protocol.cards import Card
 from protocol.game import Position
 from protocol.state import Action, Raise, State, apply
 from solver.cfr import Solver
-from solver.gadgets import Gadget, Kind, gift
+from solver.gadgets import Gadget, gift
+from solver.kinds import Kind
 from solver.menu import Menu
 from solver.subgame import Place, Storage, Subgame, SubgameError, hands_of
 from solver.tables import F64
