@@ -38,7 +38,8 @@ from protocol.errors import ConfigError
 from protocol.game import Game, Position
 from protocol.state import CALL, Action, Raise, State, apply, start
 from solver.kinds import Kind
-from solver.menu import Menu, menu_text, parse_menu
+from solver.menu import Menu, MenuError, menu_text, parse_menu
+from solver.subgame import SubgameError
 from solver.tables import F64
 from solver.warm import warm_up
 from strategies.baselines import check_or_fold
@@ -124,10 +125,14 @@ class NestedSearch:
         menus, useful = self._menus(question.root), _USEFUL[spot.state.street]
         for number, menu in enumerate(menus, 1):
             last = number == len(menus)
-            solved = self._solve(question, menu.scaled(hand.factor), spot, limit, useful, patient=last)
+            try:
+                solved = self._solve(question, menu.scaled(hand.factor), spot, limit, useful, patient=last)
+            except (MenuError, SubgameError) as error:  # a menu without sizes for this street; too large a tree
+                _log.warning("hand %d, %s: %s", spot.hand, spot.state.betting, error)
+                continue
             if solved is not None:
                 self._learn(hand, spot, solved)
-                return self._answer(spot, solved, f"{why}; coarser menu for lack of time" if number > 1 else why)
+                return self._answer(spot, solved, f"{why}; coarser menu" if number > 1 else why)
         _log.warning("hand %d, %s: no time for the smallest search", spot.hand, spot.state.betting)
         return check_or_fold(spot.state, "no time for the smallest search")
 
@@ -230,9 +235,8 @@ class NestedSearch:
         place = last.place(known, spot.board)
         if place is None:
             root = _street_start(spot.state)
-            return self._unsafe(
-                hand, spot, root
-            ), f"unsafe from the start of street {root.street}: not in the last tree"
+            why = f"unsafe from the start of street {root.street}: not in the last tree"
+            return self._unsafe(hand, spot, root), why
         if self._settings.nesting == "expensive" or self._settings.kind is Kind.UNSAFE:
             root = known
         if self._settings.kind is Kind.UNSAFE:
@@ -295,7 +299,9 @@ class NestedSearch:
             return None
         solver = question.solver(subgame, self._settings.threads or None)
         begun = time.monotonic()
-        solver.solve(iterations=limit.iterations, seconds=min(most_s, max(share_s, useful * iteration_s)))
+        solver.iterate()
+        if limit.iterations > 1:
+            solver.solve(iterations=limit.iterations - 1, seconds=min(most_s, max(share_s, useful * iteration_s)))
         took_s = (time.monotonic() - begun) / solver.iterations
         self._s_per_pair = 0.5 * (self._s_per_pair + took_s / work)
         return Solved(question, solver)

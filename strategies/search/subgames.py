@@ -99,9 +99,12 @@ class Solved:
         self.solver = solver
 
     def place(self, state: State, board: Sequence[Card]) -> Place | None:
-        """Where a state is in the tree; None if some action on the way is not there."""
+        """Where a state is in the tree, `board` being that of the state or a later one; None if some action is not
+        there.
+        """
         root = self.question.root
-        done, cards = state.actions[len(root.actions) :], board[len(self.question.board) :]
+        done = state.actions[len(root.actions) :]
+        cards = board[len(self.question.board) : root.game.board_cards_by(state.street)]
         if state.actions[: len(root.actions)] != root.actions:
             return None
         try:
