@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -106,10 +107,20 @@ def _message(problem: ErrorDetails, path: Path | None, overrides: dict[str, dict
     place = "options" if rest and rest[0] in overrides.get(section, ()) else path
     key, value, expected = ".".join((section, *rest)), problem["input"], problem["msg"]
     if problem["type"] == "extra_forbidden":
-        known = BotConfig.model_fields[section].annotation if rest else BotConfig
-        expected = f"unknown key: expected one of {', '.join(getattr(known, 'model_fields', ()))}"
+        expected = f"unknown key: expected one of {', '.join(_keys(problem['loc'][:-1]))}"
     elif problem["type"] == "model_type":
         expected = f"expected a section [{section}]"
     shown_key = key if key.isprintable() and len(key) <= 100 else quote(key)
     shown_value = quote(value) if isinstance(value, str) else repr(value)[:100]
     return f"{place}: {shown_key} = {shown_value}: {expected}"
+
+
+def _keys(path: Sequence[str | int]) -> list[str]:
+    """The keys of the section at a path; numbers count the entries of a list."""
+    model: Any = BotConfig
+    for key in path:
+        if isinstance(key, str):
+            model = model.model_fields[key].annotation
+        while get_args(model):
+            model = get_args(model)[0]
+    return list(model.model_fields)

@@ -20,9 +20,11 @@ def _plain(kind: type[Strategy]) -> StrategyFactory:
 def _nested(game: Game, settings: StrategySettings) -> Strategy:
     from strategies.search.nested import NestedSearch  # the solver, which is slow to import
 
-    if settings.nested.base == NestedSearch.name:
-        raise ConfigError("nested.base = 'nested': expected an agent that plays before the turn")
-    return NestedSearch(game, settings.nested, make_strategy(settings.nested.base, game, settings))
+    name = settings.nested.base
+    others = [other for other in STRATEGIES if other != NestedSearch.name]
+    if name not in others:
+        raise ConfigError(f"nested.base = {quote(name)}: expected one of {', '.join(others)}")
+    return NestedSearch(game, settings.nested, make_strategy(name, game, settings))
 
 
 STRATEGIES: Final[dict[str, StrategyFactory]] = {

@@ -34,12 +34,11 @@ from typing import Final
 import numpy as np
 
 from protocol.cards import Card
-from protocol.errors import ConfigError
+from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game, Position
 from protocol.state import CALL, Action, Raise, State, apply, start
 from solver.kinds import Kind
-from solver.menu import Menu, MenuError, menu_text, parse_menu
-from solver.subgame import SubgameError
+from solver.menu import Menu, menu_text, parse_menu
 from solver.tables import F64
 from solver.warm import warm_up
 from strategies.baselines import check_or_fold
@@ -73,19 +72,30 @@ class _Hand:
 
     hand: int
     position: Position
+    board: tuple[Card, ...]
+    """As far as it was known at the latest decision."""
     factor: float
     """By which bet sizes are perturbed."""
     theirs: F64
     """The opponent's range at the last solve's root, or where search begins."""
     at_street: dict[int, F64] = field(default_factory=dict)
     """The opponent's range at the start of a street."""
-    chain: tuple[str, ...] = ()
-    """The betting at each decision that was searched."""
     last: Solved | None = None
+    policies: tuple[Policy, ...] = ()
+    """Ours, up to the latest."""
 
     @property
     def opponent(self) -> Position:
         return Position(1 - self.position)
+
+    def goes_on_in(self, spot: Spot) -> bool:
+        """Whether that is the next decision of this hand, after the very policies that are known."""
+        return (
+            (self.hand, self.position) == (spot.hand, spot.position)
+            and self.board == spot.board[: len(self.board)]
+            and len(self.policies) == len(spot.past)
+            and all(mine is decided.policy for mine, decided in zip(self.policies, spot.past, strict=True))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +132,19 @@ class NestedSearch:
         hand = self._recall(spot, budget, draws)
         question, why = self._question(hand, spot)
         limit = self._limit(spot.state, budget)
-        menus, useful = self._menus(question.root), _USEFUL[spot.state.street]
+        menus, useful = self._menus(question.root), min(_USEFUL[spot.state.street], limit.iterations)
         for number, menu in enumerate(menus, 1):
             last = number == len(menus)
             try:
                 solved = self._solve(question, menu.scaled(hand.factor), spot, limit, useful, patient=last)
-            except (MenuError, SubgameError) as error:  # a menu without sizes for this street; too large a tree
+            except ParatusError as error:  # a menu without sizes for this street, or a tree that is too large
                 _log.warning("hand %d, %s: %s", spot.hand, spot.state.betting, error)
                 continue
             if solved is not None:
                 self._learn(hand, spot, solved)
-                return self._answer(spot, solved, f"{why}; coarser menu" if number > 1 else why)
+                answer = self._answer(spot, solved, f"{why}; coarser menu" if number > 1 else why)
+                hand.policies = (*(decided.policy for decided in spot.past), answer)
+                return answer
         _log.warning("hand %d, %s: no time for the smallest search", spot.hand, spot.state.betting)
         return check_or_fold(spot.state, "no time for the smallest search")
 
@@ -141,10 +153,8 @@ class NestedSearch:
     def _recall(self, spot: Spot, budget: Budget, draws: Draws) -> _Hand:
         """The hand as it was after its earlier decisions, which are solved again if they are not the last ones."""
         searched = [decided for decided in spot.past if decided.policy.origin.route == _ROUTE]
-        chain = tuple([decided.state.betting for decided in searched])
-        hand = self._hand
-        if hand and (hand.hand, hand.position, hand.chain) == (spot.hand, spot.position, chain):
-            return hand
+        if self._hand and searched and self._hand.goes_on_in(spot):
+            return self._hand
         hand = self._hand = self._fresh(spot, budget, draws)
         for decided in searched:
             board = spot.board[: self._game.board_cards_by(decided.state.street)]
@@ -153,8 +163,13 @@ class NestedSearch:
             limit = Limit(decided.policy.origin.iterations, now, now + 0.5 * (budget.deadline_s - now))
             menu = parse_menu(json.loads(decided.policy.origin.details)["menu"])
             solved = self._solve(self._question(hand, before)[0], menu, before, limit, _ALL, patient=True)
+            done = solved.solver.iterations if solved else 0
+            if done < limit.iterations:
+                _log.warning(
+                    "hand %d, %s: no time to solve it as before: %d of %d iterations",
+                    spot.hand, decided.state.betting, done, limit.iterations,
+                )  # fmt: skip
             if solved is None:
-                _log.warning("hand %d: no time to solve its earlier decisions again", spot.hand)
                 break
             self._learn(hand, before, solved)
         return hand
@@ -163,7 +178,7 @@ class NestedSearch:
         """The hand where search begins: the base says what the opponent's actions before mean."""
         most = self._settings.perturb_percent / 100
         factor = 1 + most * draws.of_hand("bet sizes").below(2**32) / 2**32
-        hand = _Hand(spot.hand, spot.position, factor, everyone(self._game))
+        hand = _Hand(spot.hand, spot.position, (), factor, everyone(self._game))
         state = start(self._game)
         for action in spot.state.actions:
             if state.street >= _TURN:
@@ -178,8 +193,7 @@ class NestedSearch:
 
     def _learn(self, hand: _Hand, spot: Spot, solved: Solved) -> None:
         """A decision of the hand has been solved."""
-        hand.last, hand.theirs = solved, solved.question.ranges[hand.opponent]
-        hand.chain = (*hand.chain, spot.state.betting)
+        hand.last, hand.theirs, hand.board = solved, solved.question.ranges[hand.opponent], spot.board
 
     # Ranges
 
@@ -193,17 +207,22 @@ class NestedSearch:
         return possible
 
     def _their_range(self, hand: _Hand, root: State, board: Sequence[Card]) -> F64:
-        """The opponent's at a root, by the average strategies of the last solve."""
-        last, weights = hand.last, hand.theirs
-        if last is not None:
-            state = last.question.root
-            if root.actions[: len(state.actions)] != state.actions:
-                return hand.at_street[root.street]
-            for action in root.actions[len(state.actions) :]:
-                place = last.place(state, board) if state.actor == hand.opponent else None
-                if place is not None and place.street == 0:
-                    weights = self._narrowed(hand, weights, last.likelihood(place, action), state, action)
-                state = apply(state, action)
+        """The opponent's at a root: of its street's start, or by the last solve if that was after it."""
+        last = hand.last
+        if last is None or last.question.root.street < root.street:
+            return hand.at_street[root.street]
+        if root.actions[: len(last.question.root.actions)] != last.question.root.actions:
+            return hand.at_street[root.street]
+        return self._followed(hand, last, root, board)
+
+    def _followed(self, hand: _Hand, last: Solved, to: State, board: Sequence[Card]) -> F64:
+        """The opponent's range in a state after the last root, by the average strategies of that street."""
+        weights, state = hand.theirs, last.question.root
+        for action in to.actions[len(state.actions) :]:
+            place = last.place(state, board) if state.actor == hand.opponent else None
+            if place is not None and place.street == 0:
+                weights = self._narrowed(hand, weights, last.likelihood(place, action), state, action)
+            state = apply(state, action)
         return weights
 
     def _narrowed(self, hand: _Hand, weights: F64, likelihood: F64, state: State, action: Action) -> F64:
@@ -223,8 +242,9 @@ class NestedSearch:
     def _question(self, hand: _Hand, spot: Spot) -> tuple[Question, str]:
         """What to solve for a decision, and why so."""
         root = _street_start(spot.state)
-        hand.at_street.setdefault(root.street, self._their_range(hand, root, spot.board))
         last = hand.last
+        if root.street not in hand.at_street:
+            hand.at_street[root.street] = self._followed(hand, last, root, spot.board) if last else hand.theirs
         if last is None:
             return self._unsafe(hand, spot, root), f"unsafe from the start of street {root.street}"
         first_bet = _after_first_bet(root, spot.state, hand.opponent)
@@ -248,7 +268,7 @@ class NestedSearch:
             kind=self._settings.kind,
             ranges=self._ranges(hand, spot, root),
             payoffs=np.nan_to_num(last.opponents_values(place)),
-            gifts=last.question.gifts + self._gifts(last, known, spot),
+            gifts=last.gifts_left() + self._gifts(last, known, spot),
         )
         return question, f"{question.kind} from {root.betting or 'the start'}"
 
@@ -293,15 +313,16 @@ class NestedSearch:
         subgame = question.subgame(question.menu(menu, spot.state), self._settings.memory_mb << 20)
         work = subgame.price.pairs + _PAIRS_PER_BOARD * subgame.price.boards * sum(map(len, subgame.hands))
         iteration_s, now = self._s_per_pair * work, time.monotonic()
-        useful_s, share_s = min(useful, limit.iterations) * iteration_s, limit.share_s - now - _BUILD_S
-        most_s = limit.deadline_s - now - _BUILD_S - _LATE_S - iteration_s
-        if most_s < iteration_s or (not patient and useful_s > min(share_s, most_s)):
+        last_s = limit.deadline_s - _BUILD_S - _LATE_S - iteration_s
+        useful_s, share_s = now + useful * iteration_s, limit.share_s - _BUILD_S
+        if last_s < now + iteration_s or (not patient and useful_s > min(share_s, last_s)):
             return None
         solver = question.solver(subgame, self._settings.threads or None)
         begun = time.monotonic()
         solver.iterate()
-        if limit.iterations > 1:
-            solver.solve(iterations=limit.iterations - 1, seconds=min(most_s, max(share_s, useful * iteration_s)))
+        left_s = min(last_s, max(share_s, useful_s)) - time.monotonic()
+        if limit.iterations > 1 and left_s > 0:
+            solver.solve(iterations=limit.iterations - 1, seconds=left_s)
         took_s = (time.monotonic() - begun) / solver.iterations
         self._s_per_pair = 0.5 * (self._s_per_pair + took_s / work)
         return Solved(question, solver)
@@ -313,7 +334,8 @@ class NestedSearch:
         actions, strategy = solved.strategy(place)
         unknown = np.isnan(strategy).any(axis=0)
         strategy[:, unknown] = np.array([[float(action == CALL)] for action in actions])
-        strategy = np.where(strategy < self._settings.least_probability, 0.0, strategy) * alive(self._game, spot.board)
+        least = np.minimum(self._settings.least_probability, strategy.max(axis=0))
+        strategy = np.where(strategy < least, 0.0, strategy) * alive(self._game, spot.board)
         subgame = solved.solver.subgame
         details = {
             "kind": solved.question.kind,

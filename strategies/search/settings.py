@@ -23,7 +23,7 @@ MenuText = Annotated[str, AfterValidator(_menu)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class MenuRule(_Section):
@@ -31,7 +31,7 @@ class MenuRule(_Section):
 
     street: Literal["turn", "river", "any"] = "any"
     """Where the subgame begins."""
-    spr: float = Field(default=float("inf"), ge=0)
+    spr: float = Field(default=float("inf"), ge=0, allow_inf_nan=True)
     """The rule holds for a stack-to-pot ratio up to this at the root: chips behind over chips in the pot."""
     menu: MenuText
 
@@ -49,14 +49,14 @@ class NestedSettings(_Section):
 
     base: str = "always-call"
     """The agent that plays before the turn, and by which the opponent is taken to play there."""
-    kind: Kind = Kind.REACH_MAXMARGIN
+    kind: Annotated[Kind, Field(strict=False)] = Kind.REACH_MAXMARGIN
     """How subgames after the first are solved."""
     nesting: Literal["inexpensive", "expensive"] = "inexpensive"
     """From after the opponent's bet, or from before it with the bet added."""
     gifts: Literal["estimate", "bound"] = "estimate"
     """What the opponent gave away earlier: by all its actions, or by those that end the hand (thesis 5.1.3)."""
     gift_scale: float = Field(default=1.0, ge=0)
-    coarser: tuple[MenuText, ...] = ("75%,a / a", "-")
+    coarser: Annotated[tuple[MenuText, ...], Field(strict=False)] = ("75%,a / a", "-")
     """What is solved instead if there is no time for that, in order."""
     perturb_percent: float = Field(default=0.0, ge=0, le=8)
     """Bet sizes are raised by up to so much, drawn once a hand."""
@@ -69,7 +69,7 @@ class NestedSettings(_Section):
     memory_mb: int = Field(default=2048, ge=16)
     turn: Effort = Effort(iterations=500, share=0.5)
     river: Effort = Effort(iterations=3000, share=0.25)
-    menus: tuple[MenuRule, ...] = (
+    menus: Annotated[tuple[MenuRule, ...], Field(strict=False)] = (
         MenuRule(street="river", menu="33%,67%,100%,200%,a / 50%,100%,a / 100%,a / a"),
         MenuRule(street="turn", spr=4.0, menu="50%,100%,a / 100%,a"),
         MenuRule(menu="turn 50%,100% / 100% / a; river 75%,150% / 100% / a"),

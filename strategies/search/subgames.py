@@ -18,7 +18,7 @@ from solver.cfr import Solver
 from solver.gadgets import Gadget, gift
 from solver.kinds import Kind
 from solver.menu import Menu
-from solver.subgame import Place, Storage, Subgame, SubgameError, hands_of
+from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError, hands_of
 from solver.tables import F64
 
 PLAY: Final = Storage(16, later_averages=False)
@@ -69,7 +69,7 @@ class Question:
     def keep(self, solver: Solver) -> None:
         """Have it keep what the opponent wins at its decisions, and where the next street begins."""
         subgame = solver.subgame
-        solver.keep_values(self.opponent, _next_street(subgame), _decisions(subgame, self.opponent))
+        solver.keep_values(self.opponent, [ROOT, *_next_street(subgame)], _decisions(subgame, self.opponent))
 
     @property
     def shifted(self) -> F64:
@@ -139,6 +139,17 @@ class Solved:
             return self._whole(opponent, self.solver.kept_values(opponent, place))
         values = self.solver.kept_action_values(opponent, place)
         return self._whole(opponent, values.max(axis=0))
+
+    def gifts_left(self) -> F64:
+        """[hand] what the solve has not let the opponent have of what it gave away before the root.
+
+        The solve may leave it the payoff and the gift; what it left counts as given back from there on.
+        """
+        question = self.question
+        if not question.kind.reach:
+            return np.zeros_like(question.gifts)
+        values = self._whole(question.opponent, self.solver.kept_values(question.opponent, ROOT))
+        return np.clip(np.nan_to_num(question.shifted - values), 0.0, question.gifts)
 
     def gift(self, place: Place, action: Action, scale: float, *, bound: bool) -> F64:
         """[hand] what the opponent gave away by an action at one of its decisions; 0 for one that the tree has not."""
