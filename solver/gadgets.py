@@ -107,9 +107,8 @@ class Entrance:
             counts=np.array([0.0, 0.0, 0.0, 0.0, self._live.sum()]),
         )
         self._settled_at = -1.0
-        self.gate.numbers[SHARE * self._padded :][: self._count] = (
-            self.entering()
-        )  # a player that learns before it chooses
+        shares = self.gate.numbers[SHARE * self._padded :]
+        shares[: self._count] = self.entering()  # for a player that learns before it chooses
         self.settle(problem)
 
     def _row(self, numbers: F64) -> F32:

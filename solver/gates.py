@@ -47,6 +47,7 @@ _HEDGE = 9 / log(2)
 def choose(gate, kept, added, chosen):
     """The range for a pass of the other player; both averages take in what is chosen."""
     gate.counts[CHOSEN] += 1.0
+    kept, added = np.float32(kept), np.float32(added)  # for sums and weight alike, so that averages do not drift
     gate.counts[WEIGHT] = gate.counts[WEIGHT] * kept + added
     if gate.kind == NORMAL or gate.kind == HEDGE:
         _choose_against_distributions(gate, kept, added, chosen)
@@ -59,14 +60,14 @@ def choose(gate, kept, added, chosen):
     zero, half, one = splat(np.float32(0.0)), splat(np.float32(0.5)), splat(np.float32(1.0))
     part = splat(np.float32(1.0 / total if total > 0.0 else 0.0))
     equal = splat(np.float32(0.0 if total > 0.0 else 1.0 / gate.counts[HANDS]))
-    old, new = splat(np.float32(kept)), splat(np.float32(added))
+    old, new = splat(kept), splat(added)
     for h in range(0, hands, BLOCK):
         here, gain = load(scale, h), larger(load(gained, h), zero)
         if picks:
             share = add(mul(gain, part), if_positive(here, equal, zero))
         else:
             both = add(gain, larger(load(lost, h), zero))
-            share = if_positive(both, div(gain, both), half)
+            share = if_positive(here, if_positive(both, div(gain, both), half), zero)
             left = mul(mul(sub(one, share), load(payoffs, h)), new)
             store(outside, h, add(mul(load(outside, h), old), left))
         store(shares, h, share)

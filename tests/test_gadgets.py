@@ -384,7 +384,7 @@ def test_small_games_and_poker_have_the_same_gadgets(name: str, simultaneous: bo
     """Leduc from its rules as one street of matrices, and as streets, boards and hands: the same, pass by pass.
 
     Some actions are worth exactly the same, and CFR learns from what rounding makes of that. With simultaneous updates
-    it shows from the fourth iteration on, in the float64 twin too if chance is changed by a billionth.
+    it shows from the fourth iteration on.
     """
     gadget = GADGETS[name](PAYOFFS)
     root, joint = leduc()

@@ -18,8 +18,8 @@ fell back on something else), the street is solved anew from its start, unsafely
 
 Time: a decision may take its share of what a hand may take on average, and never runs into the deadline. A menu whose
 tree is too large for a useful number of iterations within that share gives way to a coarser one. The coarsest may
-overrun the share, but not the deadline; if that leaves no iteration, the answer is to check or fold. Iterations are
-logged, so that a replay can repeat them.
+take twice the share: more, hand after hand, would use up the time of the match. If that leaves no iteration, the answer
+is to check or fold. Iterations are logged, so that a replay can repeat them.
 """
 
 from __future__ import annotations
@@ -54,10 +54,12 @@ _ROUTE: Final = "nested"
 _USEFUL: Final = {2: 24, 3: 120}
 """Fewer iterations than so many on a street are worth less than a coarser tree."""
 _ALL: Final = 10**9
-_BUILD_S: Final = 0.05
-"""What building a subgame and reading a policy take."""
+_BUILD_S: Final = {2: 0.05, 3: 0.015}
+"""What building a subgame and reading a policy take, by street."""
 _LATE_S: Final = 0.1
-"""How late the last batch of iterations may end."""
+"""How late the last batch of iterations may end, and how much is kept for what else happens before the deadline."""
+_OVERRUN: Final = 2.0
+"""How many times its share a decision may take if there is no other way."""
 _S_PER_PAIR: Final = 1e-9
 """What a (hand, action) pair takes in an iteration, until it has been measured."""
 _PAIRS_PER_BOARD: Final = 12
@@ -78,8 +80,8 @@ class _Hand:
     """By which bet sizes are perturbed."""
     theirs: F64
     """The opponent's range at the last solve's root, or where search begins."""
-    at_street: dict[int, F64] = field(default_factory=dict)
-    """The opponent's range at the start of a street."""
+    at_start: dict[str, F64] = field(default_factory=dict)
+    """The opponent's range where a street began, by the betting before."""
     last: Solved | None = None
     policies: tuple[Policy, ...] = ()
     """Ours, up to the latest."""
@@ -105,7 +107,8 @@ class Limit:
     iterations: int
     share_s: float
     """When the share of the time is used up."""
-    deadline_s: float
+    last_s: float
+    """When there must be an answer."""
 
 
 class NestedSearch:
@@ -132,21 +135,23 @@ class NestedSearch:
         hand = self._recall(spot, budget, draws)
         question, why = self._question(hand, spot)
         limit = self._limit(spot.state, budget)
+        trouble = "no time for the smallest search"
         menus, useful = self._menus(question.root), min(_USEFUL[spot.state.street], limit.iterations)
         for number, menu in enumerate(menus, 1):
             last = number == len(menus)
             try:
                 solved = self._solve(question, menu.scaled(hand.factor), spot, limit, useful, patient=last)
             except ParatusError as error:  # a menu without sizes for this street, or a tree that is too large
-                _log.warning("hand %d, %s: %s", spot.hand, spot.state.betting, error)
+                trouble = str(error)
+                _log.warning("hand %d, %s: %s", spot.hand, spot.state.betting, trouble)
                 continue
             if solved is not None:
                 self._learn(hand, spot, solved)
                 answer = self._answer(spot, solved, f"{why}; coarser menu" if number > 1 else why)
                 hand.policies = (*(decided.policy for decided in spot.past), answer)
                 return answer
-        _log.warning("hand %d, %s: no time for the smallest search", spot.hand, spot.state.betting)
-        return check_or_fold(spot.state, "no time for the smallest search")
+        _log.warning("hand %d, %s: not searched: %s", spot.hand, spot.state.betting, trouble)
+        return check_or_fold(spot.state, trouble)
 
     # What came before
 
@@ -208,11 +213,11 @@ class NestedSearch:
 
     def _their_range(self, hand: _Hand, root: State, board: Sequence[Card]) -> F64:
         """The opponent's at a root: of its street's start, or by the last solve if that was after it."""
-        last = hand.last
+        last, start_of_street = hand.last, hand.at_start[_street_start(root).betting]
         if last is None or last.question.root.street < root.street:
-            return hand.at_street[root.street]
+            return start_of_street
         if root.actions[: len(last.question.root.actions)] != last.question.root.actions:
-            return hand.at_street[root.street]
+            return start_of_street
         return self._followed(hand, last, root, board)
 
     def _followed(self, hand: _Hand, last: Solved, to: State, board: Sequence[Card]) -> F64:
@@ -243,8 +248,8 @@ class NestedSearch:
         """What to solve for a decision, and why so."""
         root = _street_start(spot.state)
         last = hand.last
-        if root.street not in hand.at_street:
-            hand.at_street[root.street] = self._followed(hand, last, root, spot.board) if last else hand.theirs
+        if root.betting not in hand.at_start:
+            hand.at_start[root.betting] = self._followed(hand, last, root, spot.board) if last else hand.theirs
         if last is None:
             return self._unsafe(hand, spot, root), f"unsafe from the start of street {root.street}"
         first_bet = _after_first_bet(root, spot.state, hand.opponent)
@@ -304,7 +309,9 @@ class NestedSearch:
     def _limit(self, state: State, budget: Budget) -> Limit:
         effort = self._settings.turn if state.street == _TURN else self._settings.river
         now = time.monotonic()
-        return Limit(effort.iterations, now + effort.share * budget.fair_share_s, budget.deadline_s)
+        share_s = effort.share * budget.fair_share_s
+        last_s = min(budget.deadline_s - _LATE_S, now + _OVERRUN * share_s)
+        return Limit(effort.iterations, now + share_s, last_s)
 
     def _solve(
         self, question: Question, menu: Menu, spot: Spot, limit: Limit, useful: int, *, patient: bool
@@ -313,8 +320,8 @@ class NestedSearch:
         subgame = question.subgame(question.menu(menu, spot.state), self._settings.memory_mb << 20)
         work = subgame.price.pairs + _PAIRS_PER_BOARD * subgame.price.boards * sum(map(len, subgame.hands))
         iteration_s, now = self._s_per_pair * work, time.monotonic()
-        last_s = limit.deadline_s - _BUILD_S - _LATE_S - iteration_s
-        useful_s, share_s = now + useful * iteration_s, limit.share_s - _BUILD_S
+        around_s = _BUILD_S[spot.state.street] + iteration_s
+        last_s, share_s, useful_s = limit.last_s - around_s, limit.share_s - around_s, now + useful * iteration_s
         if last_s < now + iteration_s or (not patient and useful_s > min(share_s, last_s)):
             return None
         solver = question.solver(subgame, self._settings.threads or None)

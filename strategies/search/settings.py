@@ -23,7 +23,9 @@ MenuText = Annotated[str, AfterValidator(_menu)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, ser_json_inf_nan="constants"
+    )
 
 
 class MenuRule(_Section):

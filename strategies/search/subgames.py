@@ -22,6 +22,8 @@ from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError, hands_of
 from solver.tables import F64
 
 PLAY: Final = Storage(16, later_averages=False)
+_MOST_NODES: Final = 5_000
+"""Of the betting of a street: trees grow in Python, some thousands of nodes a second, and more could not be solved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,10 @@ class Question:
         if self.kind.form:
             ranges[self.opponent] = np.ones_like(ranges[self.opponent])
             marks = [self.shifted]
-        return Subgame(self.root, self.board, ranges, menu, max_bytes=max_bytes, storage=storage, marks=marks)
+        return Subgame(
+            self.root, self.board, ranges, menu,
+            max_nodes=_MOST_NODES, max_bytes=max_bytes, storage=storage, marks=marks,
+        )  # fmt: skip
 
     def solver(self, subgame: Subgame, threads: int | None) -> Solver:
         """With its gadget, and keeping the values that later solves will want."""
