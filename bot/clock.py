@@ -2,7 +2,8 @@
 
 ACPC limits a response, the thinking of a hand, and the mean per hand over the match. The dealer measures from its
 write to its read, we from our read to our write: `margin_s` covers the difference (but takes at most a fifth of what is
-left, so that short limits leave something to think with).
+left, so that short limits leave something to think with). Over a match the differences add up: each response counts as
+`way_s` longer than it took us.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ class Clock:
         margin_s: float,
         monotonic: Callable[[], float] = time.monotonic,
         *,
+        way_s: float = 0.0,
         hands_begun: int = 0,
         used_s: float = 0.0,
     ) -> None:
         """`hands_begun` and `used_s`: what an interrupted match had used before."""
+        self._way_s = way_s
         self._limits = limits
         self._hands = hands
         self._margin_s = margin_s
@@ -58,5 +61,5 @@ class Clock:
 
     def spent(self, seconds: float) -> None:
         """A decision took that long."""
-        self._used_hand_s += seconds
-        self.used_match_s += seconds
+        self._used_hand_s += seconds + self._way_s
+        self.used_match_s += seconds + self._way_s

@@ -70,7 +70,13 @@ class Session:
         self._hands_before, used_s = store.progress() if store is not None and config.store.resume else (0, 0.0)
         hands = config.bot.hands or config.clock.assumed_hands
         self._clock = Clock(
-            config.clock.limits, hands, config.clock.margin_s, monotonic, hands_begun=self._hands_before, used_s=used_s
+            config.clock.limits,
+            hands,
+            config.clock.margin_s,
+            monotonic,
+            way_s=config.clock.way_s,
+            hands_begun=self._hands_before,
+            used_s=used_s,
         )
         self._hand: int | None = None
         self._last_hand: int | None = None

@@ -118,6 +118,17 @@ def test_what_an_interrupted_match_had_used():
     assert timer.used_match_s == 60.0
 
 
+def test_the_way_of_every_response_counts_as_used():
+    """Half a millisecond of thought a response would never use up 5 s, 10 ms on the way do."""
+    timer = Clock(Limits(5_000, 5_000, 50), 100, 0.2, Time(), way_s=0.01)
+    for hand in range(100):
+        for _ in range(4):
+            timer.budget(hand)
+            timer.spent(0.0005)
+    assert timer.used_match_s == pytest.approx(100 * 4 * 0.0105)
+    assert timer.budget(99).fair_share_s == pytest.approx(5.0 - 4.2)
+
+
 def test_no_time_at_all():
     timer = clock(limits=Limits(1, 1, 1), margin_s=0.2)
     assert left(timer.budget(0)) == pytest.approx(8e-4)

@@ -109,7 +109,9 @@ def only(entry: Entry) -> Policy:
 
 
 def config(**clock: float) -> BotConfig:
-    return BotConfig(bot=BotSection(seed=3, hands=HANDS), clock=ClockSection(**clock), wait=WaitSection(line_s=5.0))
+    return BotConfig(
+        bot=BotSection(seed=3, hands=HANDS), clock=ClockSection(**{"way_s": 0.0, **clock}), wait=WaitSection(line_s=5.0)
+    )
 
 
 def open_store(folder: Path, *, game: Game = GAME, resume: bool = False) -> MatchStore:
