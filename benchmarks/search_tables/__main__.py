@@ -1,0 +1,67 @@
+"""`python -m benchmarks.search_tables`: compute what is missing, write the tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.machine import ROOT, cpu, revision
+from benchmarks.search_tables.jobs import Settings, run_all
+from benchmarks.search_tables.report import draw, insert, tables
+from bot.study.files import whole_file
+from bot.study.progress import duration_text
+from solver.threads import available_cores
+from solver.warm import warm_up
+
+
+def main(arguments: list[str]) -> int:
+    """Run, write `search-tables/results.json` and `gifts.svg`, and the tables into `search-tables.md`."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search_tables", description=__doc__)
+    parser.add_argument(
+        "--folder", metavar="FOLDER", type=Path, default=_cache(), help="what is done (default %(default)s)"
+    )
+    parser.add_argument(
+        "--docs", metavar="FOLDER", type=Path, default=ROOT / "docs", help="default: those of the checkout"
+    )
+    parser.add_argument(
+        "--processes", metavar="N", type=int, default=available_cores(), help="default: one for each core"
+    )
+    parser.add_argument("--no-docs", action="store_true", help="print the tables only")
+    options = parser.parse_args(arguments)
+    if options.processes < 1:
+        parser.error(f"--processes {options.processes}: expected a number from 1 up")
+    settings, begun = Settings(), time.monotonic()
+    warm_up(32)  # before processes that would all compile
+    rows = run_all(settings, options.folder, options.processes)
+    took = sum(row["seconds"] for row in rows.values())
+    print(
+        f"done after {duration_text(time.monotonic() - begun)}; rows took {duration_text(took)} together",
+        file=sys.stderr,
+    )
+    text = tables(rows, settings)
+    print(text)
+    if not options.no_docs:
+        results = options.docs / "search-tables"
+        results.mkdir(parents=True, exist_ok=True)
+        made = {"revision": revision(), "cpu": cpu(), "settings": json.loads(settings.text())}
+        kept = {name: {key: row[key] for key in row if key != "settings"} for name, row in sorted(rows.items())}
+        with whole_file(results / "results.json") as file:
+            file.write(json.dumps({**made, "rows": kept}, indent=1).encode())
+        draw(results / "gifts.svg", rows, settings)
+        if not insert(options.docs / "search-tables.md", text):
+            print(f"{options.docs / 'search-tables.md'}: no place for the tables", file=sys.stderr)
+            return 1
+    return 0
+
+
+def _cache() -> Path:
+    """Of this user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paratus" / "search-tables"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
