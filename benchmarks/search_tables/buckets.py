@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.search_tables.abstract import Buckets
-from benchmarks.search_tables.games import compatible_hands
+from benchmarks.search_tables.games import Field
 from protocol.kernels import rank_hands
 from solver.subgame import Subgame
 from solver.tables import F32, F64
@@ -30,19 +30,14 @@ _DECIMALS: Final = 5
 
 def equities(subgame: Subgame) -> F32:
     """[flop, hand, kind] of a subgame from before the flop; -1 for a hand that the flop makes impossible."""
-    compatible, orders = (
-        compatible_hands(subgame.root.game),
-        [_ranks(subgame, board) for board in range(len(subgame.boards[1]))],
-    )
-    weights = np.array([len(board.images) for board in subgame.boards[1]], np.float64)
-    against_all = np.ones((len(compatible), 1), np.float32)
-    won = sum(
-        weight * (_won(ranks, compatible) @ against_all)[:, 0] for weight, ranks in zip(weights, orders, strict=True)
-    )
-    met = sum(
-        weight * (_met(ranks, compatible) @ against_all)[:, 0] for weight, ranks in zip(weights, orders, strict=True)
-    )
-    kinds = _kinds(np.round(won / met, _DECIMALS))
+    game = Field.of(subgame.root.game)
+    compatible, orders = game.compatible, [_ranks(subgame, board) for board in range(len(subgame.boards[1]))]
+    won, met = np.zeros((2, len(compatible)))
+    for board, ranks in zip(subgame.boards[1], orders, strict=True):
+        won += len(board.images) * _won(ranks, compatible).sum(axis=1)
+        met += len(board.images) * _met(ranks, compatible).sum(axis=1)
+    # An image of a flop has the values of its flop with the suits of the hand changed too.
+    kinds = _kinds(np.round(game.symmetric(won) / game.symmetric(met), _DECIMALS))
     found = np.full((len(orders), len(compatible), KINDS), -1, np.float32)
     for number, ranks in enumerate(orders):
         live = ranks >= 0
