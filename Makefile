@@ -34,7 +34,8 @@ proof-solver: .venv/.developed  ## rounding on Leduc; the Libratus endgames, whe
 	$(BIN)/python -m pytest -m proof tests/proof/test_leduc_rounding.py tests/proof/test_libratus_endgames.py
 
 proof-search: .venv/.developed  ## safe search: small games, the thesis's tables, matches; writes docs/search-*.md
-	$(BIN)/python -m pytest -m proof tests/proof/test_safe_search_proof.py
+	@mkdir -p $(PROOFS)
+	$(BIN)/python -m pytest -m proof tests/proof/test_safe_search_proof.py tests/proof/test_nested_proof.py
 	$(BIN)/python -m benchmarks.search_tables
 	$(BIN)/python -m benchmarks.search_matches --out $(PROOFS)/search-matches > $(PROOFS)/search-matches.md
 	cp $(PROOFS)/search-matches.md docs/search-matches.md
