@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: match test check bench proof proof-rules proof-solver proof-search clean
+.PHONY: match test check bench proof proof-rules proof-solver proof-search proof-matches clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -24,7 +24,7 @@ check: .venv/.developed  ## format, lint, types, layers
 bench: .venv/.installed  ## all speeds, as JSON
 	$(BIN)/python -m benchmarks
 
-proof: proof-rules proof-solver proof-search  ## the long proofs, each under half an hour
+proof: proof-rules proof-solver proof-search proof-matches  ## the long proofs, each under half an hour
 
 proof-rules: .venv/.developed  ## every seven-card hand; the property tests on examples never seen before
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -33,10 +33,12 @@ proof-rules: .venv/.developed  ## every seven-card hand; the property tests on e
 proof-solver: .venv/.developed  ## rounding on Leduc; the Libratus endgames, where PARATUS_LIBRATUS names their folder
 	$(BIN)/python -m pytest -m proof tests/proof/test_leduc_rounding.py tests/proof/test_libratus_endgames.py
 
-proof-search: .venv/.developed  ## safe search: small games, the thesis's tables, matches; writes docs/search-*.md
-	@mkdir -p $(PROOFS)
+proof-search: .venv/.developed  ## safe search: small games, the thesis's tables; writes docs/search-tables.md
 	$(BIN)/python -m pytest -m proof tests/proof/test_safe_search_proof.py tests/proof/test_nested_proof.py
 	$(BIN)/python -m benchmarks.search_tables
+
+proof-matches: .venv/.developed  ## nested search through the dealer; writes docs/search-matches.md
+	@mkdir -p $(PROOFS)
 	$(BIN)/python -m benchmarks.search_matches --out $(PROOFS)/search-matches > $(PROOFS)/search-matches.md
 	cp $(PROOFS)/search-matches.md docs/search-matches.md
 
