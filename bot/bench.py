@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from protocol.errors import ConfigError, quote
 
-BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver", "search")
+BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup")
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
 _EPILOG: Final = """\
@@ -21,6 +21,10 @@ solver                                bytes, ms an iteration and seconds to 100,
                                       folder (*.txt, as `paratus solve --endgame` reads), and the time to compile
 search                                on 50 recorded decisions of the turn and river: seconds until the subgame is
                                       solved to 1 % and 0.3 % of the pot, and what its gadget costs
+trainer                               both forms of sampling: walks and updates a second, one thread and two; with
+                                      --contest which plays better after so many CPU seconds of training each
+lookup                                files of a blueprint: written, opened, verified; decisions by it, with bets that
+                                      its tree has, and with others
 
 Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
 """
@@ -44,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     solver.add_argument("--skip-compilation", action="store_true", help="do not measure that")
 
     search = parser.add_argument_group("search")
+    trainer = parser.add_argument_group("trainer")
+    trainer.add_argument("--contest", metavar="S", type=float, help="train both forms for S CPU seconds and compare")
     search.add_argument("--decisions", metavar="N", type=int, help="only so many of the 50, evenly spread")
 
 
@@ -62,6 +68,10 @@ def run_command(options: argparse.Namespace) -> int:
         if "search" not in names or not 2 <= options.decisions <= 50:
             raise ConfigError(f"--decisions {options.decisions}: expected 2 to 50, and `paratus bench search`")
         settings["search"] = {"decisions": options.decisions}
+    if options.contest is not None:
+        if "trainer" not in names or not 0 < options.contest < 1e6:
+            raise ConfigError(f"--contest {options.contest:g}: expected seconds, and `paratus bench trainer`")
+        settings["trainer"] = {"contest_seconds": options.contest}
     report: dict[str, Any] = {"machine": importlib.import_module("benchmarks.machine").describe()}
     for name in names:
         _tell(f"{name} …")

@@ -9,7 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from protocol.errors import ConfigError, ParatusError, quote
 
@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "deal": ("dealer_tools.deal", "be the dealer of a match"),
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
     "solve": ("bot.study.command", "solve one spot and look at the answer"),
+    "blueprint": ("bot.blueprints.command", "look at a blueprint: what it is, whether it is whole, what it plays"),
     "bench": ("bot.bench", "measure how fast this machine is (from the source only)"),
     "doctor": ("bot.doctor", "check this machine and installation"),
     "warm": ("bot.warm", "compile the kernels now, so that later starts are quick"),
@@ -64,14 +65,17 @@ def _run(given: list[str]) -> int:
         return 2
     module = importlib.import_module(command[0])
     parser = _Parser(prog=f"paratus {given[0]}", description=command[1])
-    parser.register("type", int, _whole_number)
     module.add_arguments(parser)
     code: int = module.run_command(parser.parse_args(given[1:]))
     return code
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Says what is wrong in one line; so do the parsers of its subcommands."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.register("type", int, _whole_number)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (`{self.prog} --help` says more)\n")
@@ -96,7 +100,7 @@ def _drop_output() -> None:
 
 
 def _overview() -> str:
-    lines = [f"  {name:8} {what}" for name, (_, what) in COMMANDS.items()]
+    lines = [f"  {name:9} {what}" for name, (_, what) in COMMANDS.items()]
     return "usage: paratus COMMAND …\n\n" + "\n".join(lines) + "\n\n`paratus COMMAND --help` says more."
 
 

@@ -14,7 +14,7 @@ from protocol.errors import ConfigError, quote
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
 from strategies.search.settings import NestedSettings
-from strategies.settings import StrategySettings
+from strategies.settings import LookupSettings, StrategySettings
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"
@@ -75,12 +75,13 @@ class BotConfig(_Section):
     store: StoreSection = StoreSection()
     clock: ClockSection = ClockSection()
     wait: WaitSection = WaitSection()
+    blueprint: LookupSettings = LookupSettings()
     nested: NestedSettings = NestedSettings()
 
     @property
     def strategies(self) -> StrategySettings:
         """What strategies are told."""
-        return StrategySettings(nested=self.nested)
+        return StrategySettings(blueprint=self.blueprint, nested=self.nested)
 
 
 def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotConfig:

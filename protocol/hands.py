@@ -176,8 +176,8 @@ def board_keys(boards: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 @cache
-def canonical_boards(num_cards: int) -> NDArray[np.uint8]:
-    """All canonical boards of up to five cards, each ascending: uint8[n, b], read-only, by ascending key.
+def canonical_board_keys(num_cards: int) -> NDArray[np.uint64]:
+    """The keys of all canonical boards of up to five cards, ascending: uint64[n], read-only.
 
     There are 1 of no card, then 13, 169, 1,755, 16,432 and 134,459. Less a card, each is equal to a canonical board:
     so adding every card to all of the smaller ones finds all of the larger.
@@ -187,11 +187,23 @@ def canonical_boards(num_cards: int) -> NDArray[np.uint8]:
     if not 0 <= num_cards <= 5:
         raise CardError(f"a board has up to five cards, not {num_cards}")
     if num_cards == 0:
-        return _frozen(np.empty((1, 0), np.uint8))
-    smaller = canonical_boards(num_cards - 1)
-    cards = np.arange(NUM_CARDS, dtype=np.uint8)
-    larger = np.column_stack([np.repeat(smaller, NUM_CARDS, axis=0), np.tile(cards, len(smaller))])
-    keys = np.unique(board_keys(larger[(larger[:, :-1] != larger[:, -1:]).all(axis=1)]))
+        return _frozen(np.zeros(1, np.uint64))
+    shifts = 13 * np.arange(4, dtype=np.uint64)
+    smaller = (canonical_board_keys(num_cards - 1)[:, None] >> shifts & np.uint64(0x1FFF)).astype(np.uint16)
+    cards = np.arange(NUM_CARDS)
+    bits = np.zeros((NUM_CARDS, 4), np.uint16)
+    bits[cards, cards & 3] = 1 << (cards >> 2)
+    new = ~(smaller[:, None, :] & bits).any(axis=2)
+    larger = np.sort((smaller[:, None, :] | bits)[new], axis=1).astype(np.uint64)
+    return _frozen(np.unique((larger << shifts).sum(axis=1, dtype=np.uint64)))
+
+
+@cache
+def canonical_boards(num_cards: int) -> NDArray[np.uint8]:
+    """All canonical boards of up to five cards, each ascending: uint8[n, b], read-only, by ascending key."""
+    import numpy as np
+
+    keys = canonical_board_keys(num_cards)
     # Bit 13 * suit + rank of a key is a card.
     card_of_bit = np.array([4 * (bit % 13) + bit // 13 for bit in range(NUM_CARDS)], np.uint8)
     held = keys[:, None] >> np.arange(NUM_CARDS, dtype=np.uint64) & np.uint64(1)

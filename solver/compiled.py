@@ -16,27 +16,20 @@ from pathlib import Path
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
 
-_FILES = ("compiled", "vectors", "tiles", "tables", "sweeps", "gates", "kernels")
-
-
-def _stamp():
-    """When each of the files was last changed, and how long it is: what numba stores of one file."""
-    states = [Path(__file__).with_name(f"{name}.py").stat() for name in _FILES]
-    return tuple((state.st_mtime, state.st_size) for state in states)
+_HERE = Path(__file__).parent
+_NAMES = ("compiled", "vectors", "tiles", "tables", "sweeps", "gates", "kernels")
+_FILES = tuple(_HERE / f"{name}.py" for name in _NAMES)
 
 
 def _digest(value):
     return blake2b(repr(value).encode(), digest_size=8).hexdigest()
 
 
-_STAMP = _stamp()
-
-
 class _CacheFile(IndexDataCacheFile):
     """An index, and a file for each compiled form whose name no other form and no other version of the sources has."""
 
-    def __init__(self, folder, name):
-        super().__init__(folder, f"{name}-{_digest(_STAMP)}", _STAMP)
+    def __init__(self, folder, name, stamp):
+        super().__init__(folder, f"{name}-{_digest(stamp)}", stamp)
 
     def save(self, key, data):
         name = self._data_name(_digest(key))
@@ -49,9 +42,22 @@ class _CacheFile(IndexDataCacheFile):
         return f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
 
 
-def kernel(function):
-    """Compile `function` when it is first called, or load it from the cache."""
-    compiled = njit(cache=True, nogil=True)(function)
-    cache = compiled._cache
-    cache._cache_file = _CacheFile(cache._cache_path, cache._cache_file._index_name.removesuffix(".nbi"))
-    return compiled
+def kernels_in(*files):
+    """The decorator of kernels that are written in these files, with the solver's: all that may be inlined in them.
+
+    It compiles a function when it is first called, or loads it from the cache.
+    """
+    states = [path.stat() for path in map(Path, (*_FILES, *files))]
+    # When each of the files was last changed, and how long it is: what numba stores of one file.
+    stamp = tuple((state.st_mtime, state.st_size) for state in states)
+
+    def decorate(function):
+        compiled = njit(cache=True, nogil=True)(function)
+        cache = compiled._cache
+        cache._cache_file = _CacheFile(cache._cache_path, cache._cache_file._index_name.removesuffix(".nbi"), stamp)
+        return compiled
+
+    return decorate
+
+
+kernel = kernels_in()

@@ -15,7 +15,7 @@ from solver.vectors import BLOCK, LANES, element_at, integers, vector_at
 _LONG = ir.IntType(64)
 
 
-def _turned(builder, rows):
+def turned(builder, rows):
     """Sixteen vectors as the columns of sixteen others, by four rounds of shuffles."""
     distance = LANES // 2
     while distance:
@@ -54,7 +54,7 @@ def scatter(typingctx, source, at, target, places, first, width, lane):
         kinds = signature.args
         rows = [builder.load(place, align=4) for place in _slots(context, builder, kinds[0], source, at)]
         lanes = _lanes(context, builder, kinds[2], target, kinds[3], places, first, width, lane)
-        for row, place in zip(_turned(builder, rows), lanes, strict=True):
+        for row, place in zip(turned(builder, rows), lanes, strict=True):
             builder.store(row, place, align=4)
         return context.get_dummy_value()
 
@@ -70,7 +70,7 @@ def gather(typingctx, source, places, first, width, lane, target, to):
         source, places, first, width, lane, target, to = args
         kinds = signature.args
         lanes = _lanes(context, builder, kinds[0], source, kinds[1], places, first, width, lane)
-        rows = _turned(builder, [builder.load(place, align=4) for place in lanes])
+        rows = turned(builder, [builder.load(place, align=4) for place in lanes])
         for row, place in zip(rows, _slots(context, builder, kinds[5], target, to), strict=True):
             builder.store(row, place, align=4)
         return context.get_dummy_value()

@@ -76,7 +76,7 @@ class _AddressModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
 
 
-_BLOCK = _Row(BLOCK // LANES)
+ROW = _Row(BLOCK // LANES)
 _NOISE = _Noise()
 
 
@@ -84,7 +84,8 @@ def _vectors(builder, kind, row):
     return [builder.extract_value(row, number) for number in range(kind.vectors)]
 
 
-def _row(builder, vectors):
+def as_row(builder, vectors):
+    """Vectors as the value of one row."""
     row = ir.Constant(ir.ArrayType(VECTOR, len(vectors)), ir.Undefined)
     for number, vector in enumerate(vectors):
         row = builder.insert_value(row, vector, number)
@@ -143,7 +144,7 @@ def loader(vectors):
         def codegen(context, builder, signature, args):
             first = vector_at(context, builder, signature.args[0], args[0], args[1])
             places = [builder.gep(first, [ir.Constant(_INDEX, number)]) for number in range(vectors)]
-            return _row(builder, [builder.load(place, align=4) for place in places])
+            return as_row(builder, [builder.load(place, align=4) for place in places])
 
         return _Row(vectors)(array, types.intp), codegen
 
@@ -159,7 +160,7 @@ def filler(vectors):
         def codegen(context, builder, signature, args):
             undefined = ir.Constant(VECTOR, ir.Undefined)
             single = builder.insert_element(undefined, args[0], ir.Constant(_INDEX, 0))
-            return _row(builder, [builder.shuffle_vector(single, undefined, integers([0] * LANES))] * vectors)
+            return as_row(builder, [builder.shuffle_vector(single, undefined, integers([0] * LANES))] * vectors)
 
         return _Row(vectors)(types.float32), codegen
 
@@ -189,7 +190,7 @@ def _elementwise(count, doc, emit):
     def typed(*rows):
         def codegen(context, builder, signature, args):
             columns = zip(*[_vectors(builder, rows[0], row) for row in args], strict=True)
-            return _row(builder, [emit(builder, *column) for column in columns])
+            return as_row(builder, [emit(builder, *column) for column in columns])
 
         return rows[0](*rows), codegen
 
@@ -264,15 +265,15 @@ def read(typingctx, array, index):
     def codegen(context, builder, signature, args):
         first = vector_at(context, builder, signature.args[0], args[0], args[1], _HALVES if halves else VECTOR)
         vectors = []
-        for number in range(_BLOCK.vectors):
+        for number in range(ROW.vectors):
             found = builder.load(builder.gep(first, [ir.Constant(_INDEX, number)]), align=2)
             if halves:
                 bits = builder.shl(builder.zext(found, _INTEGERS), integers([16] * LANES))
                 found = builder.bitcast(bits, VECTOR)
             vectors.append(found)
-        return _row(builder, vectors)
+        return as_row(builder, vectors)
 
-    return _BLOCK(array, types.intp), codegen
+    return ROW(array, types.intp), codegen
 
 
 @intrinsic
@@ -283,7 +284,7 @@ def write(typingctx, array, index, row, state):
     def codegen(context, builder, signature, args):
         array, index, row, state = args
         first = vector_at(context, builder, signature.args[0], array, index, _HALVES if halves else VECTOR)
-        for number, vector in enumerate(_vectors(builder, _BLOCK, row)):
+        for number, vector in enumerate(_vectors(builder, ROW, row)):
             if halves:
                 sixteen = integers([16] * LANES)
                 dithered = builder.add(builder.bitcast(vector, _INTEGERS), builder.lshr(state, sixteen))
@@ -292,7 +293,7 @@ def write(typingctx, array, index, row, state):
             builder.store(vector, builder.gep(first, [ir.Constant(_INDEX, number)]), align=2)
         return state
 
-    return _NOISE(array, types.intp, _BLOCK, _NOISE), codegen
+    return _NOISE(array, types.intp, ROW, _NOISE), codegen
 
 
 @intrinsic

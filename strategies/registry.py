@@ -27,8 +27,15 @@ def _nested(game: Game, settings: StrategySettings) -> Strategy:
     return NestedSearch(game, settings.nested, make_strategy(name, game, settings))
 
 
+def _blueprint(game: Game, settings: StrategySettings) -> Strategy:
+    from strategies.blueprint import BlueprintLookup  # numpy, files, kernels
+
+    return BlueprintLookup(game, settings.blueprint)
+
+
 STRATEGIES: Final[dict[str, StrategyFactory]] = {
     **{kind.name: _plain(kind) for kind in (AlwaysFold, AlwaysCall, AlwaysRaise, AllIn, Random)},
+    "blueprint": _blueprint,
     "nested": _nested,
 }
 

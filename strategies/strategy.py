@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from protocol.cards import Card
 from protocol.game import Game, Position
-from protocol.state import State
+from protocol.state import Action, State
 from strategies.draws import Draws
 from strategies.policy import Policy
 from strategies.settings import StrategySettings
@@ -74,6 +77,15 @@ class Strategy(Protocol):
 
     def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
         """What to do with every hand at `spot`. Equal arguments (the clock aside) give equal policies."""
+        ...
+
+
+@runtime_checkable
+class ReadsActions(Protocol):
+    """A strategy that knows what actions mean that its own policies do not have, such as bets of other sizes."""
+
+    def likelihood(self, spot: Spot, action: Action, draws: Draws) -> NDArray[np.float32] | None:
+        """[hand] how likely each hand takes `action`, or what stands for it; None where nothing can be said."""
         ...
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from blueprint_files import settings_for
+
 from protocol.game import Game
 from strategies.registry import make_strategy
 from strategies.search.settings import Effort, MenuRule, NestedSettings
@@ -18,5 +20,6 @@ QUICK = StrategySettings(
 
 
 def make_quick(agent: str, game: Game) -> Strategy:
-    """For tests in which it matters little how well it plays."""
-    return make_strategy(agent, game, QUICK)
+    """For tests in which it matters little how well it plays; a blueprint is random."""
+    settings = QUICK.model_copy(update={"blueprint": settings_for(game)}) if agent == "blueprint" else QUICK
+    return make_strategy(agent, game, settings)

@@ -74,8 +74,8 @@ class Estimate:
 class _Line:
     """One line of text with a bar before it."""
 
-    def __init__(self, first: str) -> None:
-        self._first = first
+    def __init__(self, first: str, command: str = "paratus solve") -> None:
+        self._first, self._command = first, command
         self._next_s = time.monotonic() + _LINE_EVERY_S
         self._bar: Bar | None = None
         self._task = TaskID(0)
@@ -104,18 +104,20 @@ class _Line:
         if self._bar is not None:
             self._bar.update(self._task, description=text, completed=done, total=total)
         else:
-            print(f"paratus solve: {text}", file=sys.stderr, flush=True)
+            print(f"{self._command}: {text}", file=sys.stderr, flush=True)
 
 
 class ShareBar(_Line):
     """Work of a known size."""
 
-    def __init__(self, title: str) -> None:
-        super().__init__(title)
+    def __init__(self, title: str, command: str = "paratus solve") -> None:
+        super().__init__(title, command)
         self._title, self._begun = title, time.monotonic()
 
-    def show(self, share: float) -> None:
-        """So much is done."""
+    def show(self, share: float, title: str | None = None) -> None:
+        """So much is done, of what has a title of its own if one is given."""
+        if title is not None and title != self._title:
+            self._title, self._begun = title, time.monotonic()
         if not self._due():
             return
         left_s = (1 / share - 1) * (time.monotonic() - self._begun) if share > 0 else math.inf

@@ -47,7 +47,7 @@ from strategies.policy import Origin, Policy, round_columns
 from strategies.search.ranges import after, alive, by_policies, everyone
 from strategies.search.settings import NestedSettings
 from strategies.search.subgames import PLAY, Question, Solved
-from strategies.strategy import Budget, Spot, Strategy
+from strategies.strategy import Budget, ReadsActions, Spot, Strategy
 
 _TURN: Final = 2
 _ROUTE: Final = "nested"
@@ -190,8 +190,11 @@ class NestedSearch:
                 break
             if state.actor == hand.opponent:
                 board = spot.board[: self._game.board_cards_by(state.street)]
-                model = self._base.policy(Spot(spot.hand, hand.opponent, state, board, ()), budget, draws)
-                likelihood = np.broadcast_to(model.likelihood(action).astype(np.float64), hand.theirs.shape)
+                before = Spot(spot.hand, hand.opponent, state, board, ())
+                known = self._base.likelihood(before, action, draws) if isinstance(self._base, ReadsActions) else None
+                if known is None:
+                    known = self._base.policy(before, budget, draws).likelihood(action)
+                likelihood = np.broadcast_to(known.astype(np.float64), hand.theirs.shape)
                 hand.theirs = self._narrowed(hand, hand.theirs, likelihood, state, action)
             state = apply(state, action)
         return hand

@@ -1,0 +1,150 @@
+"""The blueprint's trainer: how fast both forms of sampling walk, and which plays better after equal time.
+
+Trees: `small` and `standard` as they ship, and one of about 9,000 decisions with 1,000, 1,000 and 500 buckets: on such
+a tree a prototype of public chance sampling took 43 ms a walk (both players), 3.3e8 (information set, action) pairs of
+the tree a second, whether hands of the board had them or not. `pairs_per_second` is counted so; `updates_per_second`
+counts what is really read and written: a (bucket, action) pair that some hand of the board has, or that external
+sampling visits.
+
+Buckets are made up where only speed is asked (`blueprints.price`): as many a board as real ones. The contest trains
+both forms on real buckets for so many CPU seconds each, on one thread, and lets them play over all pairs of hands.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.machine import Elsewhere
+from blueprints.price import made_up_cards
+from blueprints.settings import BlueprintSettings, Sampling, load_settings
+from blueprints.shipped import tables_folder
+from blueprints.train.contest import Side, contest
+from blueprints.train.trainer import Sampler, make_sampler
+from blueprints.tree import build_tree
+
+_NINE_THOUSAND = (
+    "preflop 2x,3x,a / 100%,a / 75%,a / a; flop 33%,75% / 75%,a / -; turn 75%,150% / 75%,a / -; "
+    "river 50%,100%,a / 100%,a / -"
+)
+_MEASURED_S = 8.0
+_BATCHES = 8
+_CONTEST_BOARDS = 300
+
+Report = dict[str, Any]
+
+
+def run(contest_seconds: float | None = None, threads: Sequence[int] = (1, 2)) -> Report:
+    """Speeds; with `contest_seconds` also the contest, on `small`, after so many CPU seconds of training each."""
+    elsewhere = Elsewhere()
+    trees = {name: load_settings(name) for name in ("small", "standard")}
+    trees["9,000 decisions"] = trees["standard"].model_copy(update={"menu": _NINE_THOUSAND, "name": "nine-thousand"})
+    speeds = {name: _speeds(name, settings, threads) for name, settings in trees.items()}
+    report: Report = {"speeds": speeds}
+    if contest_seconds is not None:
+        report["contest"] = _contest(trees["small"], contest_seconds)
+    report["cores_busy_elsewhere"] = elsewhere.cores()
+    return report
+
+
+def _speeds(name: str, settings: BlueprintSettings, threads: Sequence[int]) -> Report:
+    tree = build_tree(settings.load_game(), settings.load_menu())
+    cards = made_up_cards(settings)
+    pairs = [len(tree.does[tree.first[nodes.start] : tree.first[nodes.stop]]) * count
+             for nodes, count in zip(map(tree.nodes_of, range(4)), cards.counts, strict=True)]  # fmt: skip
+    found: Report = {"decisions": tree.num_nodes, "pairs": sum(pairs)}
+    for sampling in Sampling:
+        _tell(f"{name}: {sampling}")
+        trainer = settings.trainer.model_copy(update={"sampling": sampling})
+        forms = {
+            count: make_sampler(settings.model_copy(update={"trainer": trainer}), tree, cards, count)
+            for count in threads
+        }
+        rates = {count: _rate(form, 10 if sampling is Sampling.PUBLIC else 1000) for count, form in forms.items()}
+        memory = sum(array.nbytes for array in forms[threads[0]].state().values())
+        found[str(sampling)] = {"bytes": memory} | {
+            f"threads={count}": {
+                "walks_per_second": round(walks, 2),
+                "updates_per_second": round(updates),
+                **({"pairs_per_second": round(walks * sum(pairs))} if sampling is Sampling.PUBLIC else {}),
+            }
+            for count, (walks, updates) in rates.items()
+        }
+        found[str(sampling)]["two_threads_over_one"] = round(rates[threads[-1]][0] / rates[threads[0]][0], 2)
+    return found
+
+
+def _rate(sampler: Sampler, batch: int) -> tuple[float, float]:
+    """Walks and updates a second: the fastest of several batches, the first of which may compile."""
+    sampler.period(1, 1.0, batch)
+    best, number = (0.0, 0.0), 2
+    for _ in range(_BATCHES):
+        begun, walks, updates = time.perf_counter(), 0, 0
+        while time.perf_counter() - begun < _MEASURED_S / _BATCHES:
+            updates += sampler.period(number, float(number), batch)
+            walks, number = walks + batch, number + 1
+        seconds = time.perf_counter() - begun
+        best = max(best, (walks / seconds, updates / seconds))
+    return best
+
+
+def _contest(settings: BlueprintSettings, seconds: float) -> Report:
+    """Both forms after equal CPU time on the same abstraction."""
+    from blueprints.cards.centroids import build_centroids
+    from blueprints.cards.holdem import HoldemCards
+
+    _tell("contest: card abstraction")
+    cards = HoldemCards.open(build_centroids(settings.cards), tables_folder())
+    game, tree = settings.load_game(), build_tree(settings.load_game(), settings.load_menu())
+    sides, walks = {}, {}
+    for sampling, batch in ((Sampling.PUBLIC, 100), (Sampling.EXTERNAL, 20_000)):
+        trainer = settings.trainer.model_copy(update={"sampling": sampling})
+        sampler = make_sampler(settings.model_copy(update={"trainer": trainer}), tree, cards, 1)
+        sampler.period(1, 1.0, 1)
+        begun, number = time.process_time(), 1
+        while time.process_time() - begun < seconds:
+            number += 1
+            sampler.period(number, float(number), batch)
+            _tell(f"contest: {sampling}, {max(0.0, seconds - time.process_time() + begun):.0f} CPU seconds left")
+        sides[sampling], walks[sampling] = Side(sampler.averages(), cards), batch * (number - 1)
+    score = contest(game, tree, sides[Sampling.PUBLIC], sides[Sampling.EXTERNAL], boards=_CONTEST_BOARDS)
+    per = 1000 / max(game.blind)
+    return {
+        "cpu_seconds": seconds,
+        "walks": {str(name): count for name, count in walks.items()},
+        "public_wins_mbb": round(score.chips * per, 2),
+        "interval_95_mbb": round(score.interval_chips * per, 2),
+        "boards": score.boards,
+    }
+
+
+def text(report: Report) -> str:
+    """The report as a table."""
+    lines = [f"cores busy with other things {report['cores_busy_elsewhere']}", ""]
+    lines.append(f"{'tree':16}{'decisions':>10}{'pairs':>12}  {'form':9}{'threads':>8}{'walks/s':>11}{'updates/s':>11}"
+                 f"{'pairs/s':>10}{'MB':>7}")  # fmt: skip
+    for name, found in report["speeds"].items():
+        for form in map(str, Sampling):
+            for key, rates in found[form].items():
+                if key.startswith("threads="):
+                    whole = f"{rates['pairs_per_second']:.2g}" if "pairs_per_second" in rates else ""
+                    lines.append(
+                        f"{name:16}{found['decisions']:>10,}{found['pairs']:>12,}  {form:9}{key[8:]:>8}"
+                        f"{rates['walks_per_second']:>11,.1f}{rates['updates_per_second']:>11.2g}{whole:>10}"
+                        f"{found[form]['bytes'] / 1e6:>7.0f}"
+                    )
+    if "contest" in report:
+        found = report["contest"]
+        lines += ["", f"after {found['cpu_seconds']:g} CPU seconds each, over {found['boards']} boards: public wins "
+                  f"{found['public_wins_mbb']:+} ± {found['interval_95_mbb']} mbb/g (95 %)"]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _tell(text: str) -> None:
+    print(f"trainer: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    print(text(run()))

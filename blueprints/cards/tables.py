@@ -1,0 +1,96 @@
+"""Buckets of all live hands on all canonical boards of a street, kept in a file that processes share.
+
+uint16[canonical board, live hand], 4 MB for the flop, 37 MB for the turn, 291 MB for the river. A file is an `.npy`
+array followed by a checksum, the sum of all its bytes as 64-bit numbers: fast enough to look at on every opening. It
+is written under a temporary name, then renamed: whoever opens the name finds all of it or nothing, also when several
+processes build it at once. The name holds the digest of the centroids, so other centroids have other files. What is
+damaged nevertheless is built again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from secrets import token_hex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprints.cards.centroids import Centroids
+from blueprints.cards.features import BOARD_CARDS, FLOP, LIVE_HANDS, RIVER, Features, river_strengths
+from blueprints.cards.points import pack
+from blueprints.cards.work import Work
+from protocol.hands import canonical_board_keys, canonical_boards
+
+Table = NDArray[np.uint16]
+
+_NAMES = ("preflop", "flop", "turn", "river")
+_CHECKSUM_BYTES = 8
+
+
+def open_tables(centroids: Centroids, folder: Path, streets: list[int], work: Work) -> dict[int, Table]:
+    """The tables of these streets, read-only; those that are missing or damaged are built and stored first."""
+    tables: dict[int, Table] = {}
+    rivers: Table | None = None
+    for street in streets:
+        path = folder / f"{_NAMES[street]}-{centroids.digest}.npy"
+        table = _read(path, _shape(street))
+        if table is None:
+            if rivers is None and street != RIVER:
+                rivers = river_strengths(work)
+            folder.mkdir(parents=True, exist_ok=True)
+            _write(path, build_table(centroids, street, rivers, work))
+            table = _read(path, _shape(street))
+            if table is None:
+                raise OSError(f"{path}: written just now, but it cannot be read back")
+        tables[street] = table
+    return tables
+
+
+def build_table(centroids: Centroids, street: int, rivers: Table | None, work: Work) -> Table:
+    """Compute the table of a street; that of the river needs no strengths of rivers."""
+    table = np.empty(_shape(street), np.uint16)
+    features = Features(centroids.settings, centroids.opponents, rivers)
+    boards, packed = canonical_boards(BOARD_CARDS[street]), pack(centroids.centres(street))
+    features.buckets(street, boards, packed, table, work, f"{_NAMES[street]}: buckets of all hands")
+    return table
+
+
+def _shape(street: int) -> tuple[int, int]:
+    assert FLOP <= street <= RIVER
+    return len(canonical_board_keys(BOARD_CARDS[street])), LIVE_HANDS[street]
+
+
+def _checksum(table: Table) -> bytes:
+    numbers = table.reshape(-1)
+    whole = len(numbers) // 4 * 4
+    total = int(numbers[:whole].view(np.uint64).sum(dtype=np.uint64)) + int(numbers[whole:].sum(dtype=np.uint64))
+    return (total % 2**64).to_bytes(_CHECKSUM_BYTES, "little")
+
+
+def _write(path: Path, table: Table) -> None:
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}")
+    try:
+        with temporary.open("xb") as file:
+            np.save(file, table)
+            file.write(_checksum(table))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path, shape: tuple[int, int]) -> Table | None:
+    """The table in a file, mapped into memory; None if there is none, or not this one, whole."""
+    try:
+        table: Table = np.asarray(np.load(path, mmap_mode="r"))
+        with path.open("rb") as file:
+            file.seek(-_CHECKSUM_BYTES, os.SEEK_END)
+            stored = file.read()
+    except (OSError, ValueError, EOFError):
+        return None
+    if table.dtype != np.uint16 or table.shape != shape or not table.flags.c_contiguous or _checksum(table) != stored:
+        return None
+    return table

@@ -1,0 +1,105 @@
+"""What a blueprint is made of: the game, the bets, the buckets and how it is trained. One TOML file names them all.
+
+The files that ship stand in `blueprints/configs`: `tiny` for tests, `small` for an hour on a laptop, `standard` for the
+blueprint that ships.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from enum import StrEnum
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from blueprints.cards.settings import CardSettings
+from protocol.errors import ConfigError, quote
+from protocol.game import DEFAULT_GAME, Game, load_game
+from solver.menu import Menu, MenuError, menu_text, parse_menu
+
+_SUFFIX: Final = ".toml"
+
+
+class Sampling(StrEnum):
+    """How a walk samples."""
+
+    PUBLIC = "public"
+    """The board; all hands of both players walk together."""
+    EXTERNAL = "external"
+    """The cards and the opponent's actions."""
+
+
+def _menu(text: str) -> str:
+    try:
+        return menu_text(parse_menu(text))
+    except MenuError as error:
+        raise ValueError(str(error)) from None
+
+
+class TrainerSettings(BaseModel):
+    """How a blueprint is trained. A run is so many periods of so many walks; a period is never half done."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sampling: Sampling = Sampling.PUBLIC
+    walks: int = Field(default=1000, ge=1)
+    """In a period: boards dealt; for external sampling boards with one hand for each player."""
+    periods: int = Field(default=1000, ge=1)
+    """After which a run is done, unless told otherwise."""
+    linear: bool = True
+    """Walks of period n count n times; otherwise all alike."""
+    seed: int = Field(default=1, ge=0)
+    skipping: bool = True
+    """External sampling only: leave out actions of very negative regret, in the later part of the run."""
+    skip_from: int = Field(default=50, ge=1)
+    """The first period with skipping."""
+    skip_below: float = Field(default=100.0, gt=0)
+    """How negative is very negative: so many times the most that a hand can cost, times the weight of a walk."""
+
+
+class BlueprintSettings(BaseModel):
+    """A named configuration."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
+    game: str = DEFAULT_GAME
+    menu: Annotated[str, AfterValidator(_menu)]
+    """As in `paratus solve`; see `solver.menu`."""
+    cards: CardSettings = CardSettings()
+    trainer: TrainerSettings = TrainerSettings()
+
+    def load_game(self) -> Game:
+        """The game that it is for."""
+        return load_game(self.game).game
+
+    def load_menu(self) -> Menu:
+        """Its bets."""
+        return parse_menu(self.menu)
+
+
+def shipped_settings() -> dict[str, Path]:
+    """The configurations that ship, by name."""
+    folder = Path(str(resources.files("blueprints"))) / "configs"
+    return {path.stem: path for path in sorted(folder.glob(f"*{_SUFFIX}"))}
+
+
+def load_settings(name_or_path: str) -> BlueprintSettings:
+    """A configuration that ships, or that of a file."""
+    shipped = shipped_settings()
+    path = shipped.get(name_or_path, Path(name_or_path))
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except OSError:
+        names = ", ".join(shipped)
+        raise ConfigError(f"configuration {quote(name_or_path)}: expected one of {names}, or a file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    try:
+        return BlueprintSettings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"{path}: {place} = {quote(str(first['input']))}: {first['msg']}") from None

@@ -1,0 +1,102 @@
+"""Boards as the walks need them: the hands they allow in order of strength, and the bucket of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprints.cards.interface import Cards
+from blueprints.train.layout import I32
+from blueprints.train.walk import Deal
+from protocol.cards import Card
+from protocol.game import Game
+from protocol.kernels import rank_hands
+from solver.subgame import hands_of
+from solver.sweeps import NUM_CARD_ROWS
+from solver.tables import padded
+from solver.vectors import LANES
+
+_ADDED, _NEVER = NUM_CARD_ROWS - 2, NUM_CARD_ROWS - 1
+"""Card rows of one-card hands: one that is added to, one that stays zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dealer:
+    """Deals boards of a game, or of what follows a board."""
+
+    game: Game
+    cards: tuple[Cards, Cards]
+    """Each player's abstraction."""
+    board: tuple[Card, ...] = ()
+    """What lies already."""
+
+    @cached_property
+    def _held(self) -> npt.NDArray[np.uint8]:
+        return np.array(hands_of(self.game), np.uint8)
+
+    @cached_property
+    def num_hands(self) -> int:
+        """Rows for hands: as many as a final board leaves, padded."""
+        left = self.game.num_suits * self.game.num_ranks - sum(self.game.num_board_cards)
+        return padded(comb(left, self.game.num_hole_cards))
+
+    @cached_property
+    def _deck(self) -> list[Card]:
+        return sorted(self.game.deck())
+
+    @cached_property
+    def all_hands(self) -> int:
+        """Hands of the whole deck."""
+        return len(self._held)
+
+    @property
+    def num_pairs(self) -> int:
+        """Ways to deal both players a hand beside a final board."""
+        left = self.game.num_suits * self.game.num_ranks - sum(self.game.num_board_cards)
+        return comb(left, self.game.num_hole_cards) * comb(left - self.game.num_hole_cards, self.game.num_hole_cards)
+
+    def draw(self, rng: np.random.Generator) -> tuple[Card, ...]:
+        """A final board at random."""
+        left = [card for card in self._deck if card not in self.board]
+        missing = sum(self.game.num_board_cards) - len(self.board)
+        drawn = rng.permutation(len(left))[:missing].tolist()
+        return (*self.board, *[left[place] for place in drawn])
+
+    def hands(self, board: tuple[Card, ...]) -> tuple[npt.NDArray[np.intp], I32]:
+        """Numbers of the hands that a final board allows, by strength, and where each strength begins."""
+        shown = np.array(board, np.uint8)
+        live = np.flatnonzero(~np.isin(self._held, shown).any(axis=1))
+        whole = np.hstack([self._held[live], np.tile(shown, (len(live), 1))])
+        ranks = rank_hands(np.ascontiguousarray(whole))
+        order = np.argsort(ranks, kind="stable")
+        sorted_ranks = ranks[order]
+        begins = np.flatnonzero(np.concatenate(([True], sorted_ranks[1:] != sorted_ranks[:-1], [True])))
+        return live[order], begins.astype(np.int32)
+
+    def deal(self, board: tuple[Card, ...]) -> tuple[Deal, npt.NDArray[np.intp]]:
+        """A final board for the kernels, and the numbers of its hands in order."""
+        hands, begins = self.hands(board)
+        size, live = self.num_hands, len(hands)
+        cards = np.full((size, 2), _ADDED, np.int32)
+        minus = np.full((size, 2), _NEVER, np.int32)
+        held = self._held[hands]
+        cards[:live, : held.shape[1]] = minus[:live, : held.shape[1]] = held
+        order = np.arange(size, dtype=np.int32)
+        twin = order if held.shape[1] == 2 else np.full(size, size, np.int32)
+        bucket, meant = np.zeros((2, 2, self.game.num_rounds, size), np.int32)
+        blocks = np.zeros((2, self.game.num_rounds), np.int32)
+        for player, abstraction in enumerate(self.cards):
+            if player and abstraction is self.cards[0]:
+                bucket[1], meant[1], blocks[1] = bucket[0], meant[0], blocks[0]
+                continue
+            for street, buckets in enumerate(abstraction.deal(board)[:, hands]):
+                there, bucket[player, street, :live] = np.unique(buckets, return_inverse=True)
+                meant[player, street] = abstraction.counts[street]
+                meant[player, street, : len(there)] = there
+                blocks[player, street] = -(-len(there) // LANES)
+        deal = Deal(live, len(begins) - 1, begins, cards, minus, twin, order, bucket, blocks, meant)
+        return deal, hands

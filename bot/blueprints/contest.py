@@ -1,0 +1,72 @@
+"""`paratus blueprint contest FIRST SECOND`: what one wins against the other, over all hands on sampled boards."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.blueprints.configs import add_threads
+from bot.study.progress import ShareBar, short
+from protocol.errors import BlueprintError
+
+if TYPE_CHECKING:
+    from blueprints.storage import Blueprint
+    from blueprints.train.contest import Score, Side
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Two files for the same bets."""
+    parser.add_argument("first", type=Path, metavar="FIRST")
+    parser.add_argument("second", type=Path, metavar="SECOND", help="a file for the same bets; may be FIRST too")
+    parser.add_argument("--boards", type=int, default=1000, metavar="N", help="default: 1000")
+    parser.add_argument("--seed", type=int, default=0)
+    add_threads(parser)
+    parser.add_argument("--json", action="store_true", help="print data instead of text")
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Play it out and print the score."""
+    from blueprints.storage import Blueprint
+    from blueprints.train.contest import contest
+
+    first, second = Blueprint.open(options.first), Blueprint.open(options.second)
+    if first.tree.digest != second.tree.digest:
+        raise BlueprintError(
+            f"{options.second}: bets {second.header.menu}: expected those of {options.first}: {first.header.menu}"
+        )
+    with ShareBar("boards", "paratus blueprint contest") as bar:
+
+        def tell(board: int, score: Score) -> None:
+            bar.show(board / options.boards)
+
+        score = contest(
+            first.game, first.tree, _side(first), _side(second), boards=options.boards, seed=options.seed,
+            threads=options.threads, tell=tell,
+        )  # fmt: skip
+    big_blind = max(first.game.blind)
+    if options.json:
+        print(json.dumps({"first": first.digest, "second": second.digest, "big_blind": big_blind, **asdict(score)}))
+        return 0
+    per = 1000 / big_blind
+
+    def text(chips: float, interval: float) -> str:
+        return f"{'+' if chips >= 0 else '-'}{short(abs(chips) * per)} ± {short(interval * per)} mbb/g"
+
+    print(f"{options.first} against {options.second}, all pairs of hands on {score.boards:,} boards, 95 % intervals")
+    print(f"  both seats        {text(score.chips, score.interval_chips)}")
+    for name, chips, interval in zip(
+        ("in the big blind", "on the button"), score.seats_chips, score.seats_interval_chips, strict=True
+    ):
+        print(f"  {name:16}  {text(chips, interval)}")
+    return 0
+
+
+def _side(blueprint: Blueprint) -> Side:
+    from blueprints.shipped import tables_folder
+    from blueprints.train.contest import Side
+
+    tables = [blueprint.strategy(street) for street in range(blueprint.game.num_rounds)]
+    return Side(tables, blueprint.cards(tables_folder()))

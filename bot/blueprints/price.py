@@ -1,0 +1,68 @@
+"""`paratus blueprint price CONFIG`: what a configuration will cost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from bot.blueprints.configs import add_config, add_threads
+
+if TYPE_CHECKING:
+    from blueprints.price import Price
+    from blueprints.settings import BlueprintSettings
+
+_STREETS: Final = ("preflop", "flop", "turn", "river")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The configuration."""
+    add_config(parser)
+    add_threads(parser)
+    parser.add_argument("--json", action="store_true", help="print data instead of text")
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Measure for a few seconds and print it."""
+    from blueprints.price import find_price
+    from blueprints.settings import load_settings
+
+    settings = load_settings(options.config)
+    price = find_price(settings, threads=options.threads)
+    if options.json:
+        print(
+            json.dumps({"settings": settings.model_dump(mode="json"), **asdict(price), "hours": price.hours}, indent=1)
+        )
+    else:
+        _print(settings, price, options.threads)
+    return 0
+
+
+def _print(settings: BlueprintSettings, price: Price, threads: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(settings.name)
+    for heading in ("decisions", "actions", "buckets", "information sets", "probabilities"):
+        table.add_column(heading, justify="right")
+    rows = [(each.decisions, each.actions, each.buckets, each.information_sets, each.pairs) for each in price.streets]
+    for name, row in zip(_STREETS, rows, strict=False):
+        table.add_row(name, *[f"{number:,}" for number in row])
+    total = [f"{sum(column):,}" for column in zip(*rows, strict=True)]
+    table.add_row("all", total[0], total[1], "", *total[3:], style="bold")
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    console.print()
+    console.print(f"memory while training  {price.training_bytes / 1e6:,.0f} MB")
+    console.print(f"file                   {price.file_bytes / 1e6:,.1f} MB and about 1 MB of tree and cards")
+    console.print(
+        f"speed                  {price.walks_a_second:,.1f} walks a second, {price.pairs_a_second:.3g} updates"
+        f" (measured just now, {threads} thread{'s' if threads > 1 else ''})"
+    )
+    trainer = settings.trainer
+    console.print(
+        f"time                   {price.hours:,.1f} hours for the {price.walks:,} walks of the configuration "
+        f"({trainer.periods:,} periods of {trainer.walks:,})"
+    )

@@ -1,0 +1,179 @@
+"""`paratus blueprint train CONFIG`: train, or go on training."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bot.blueprints.configs import add_config, add_threads
+from bot.study.progress import ShareBar, duration_text, short
+from protocol.errors import ConfigError
+
+if TYPE_CHECKING:
+    from blueprints.cards.centroids import Centroids
+    from blueprints.cards.exact import ExactCards
+    from blueprints.cards.interface import Cards
+    from blueprints.settings import BlueprintSettings
+    from blueprints.train.trainer import Period, Run
+
+_CARDS: Final = "cards.npz"
+_COMMAND: Final = "paratus blueprint train"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Configuration, folder, and when to stop."""
+    add_config(parser)
+    add_threads(parser)
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="of the run; default: training/NAME")
+    parser.add_argument(
+        "--hours", type=float, metavar="H", help="stop after so many hours of training, earlier runs included"
+    )
+    parser.add_argument(
+        "--periods", type=int, metavar="N", help="stop after so many periods; default: the configuration's"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the blueprint here; default: FOLDER/NAME.blueprint"
+    )
+    parser.add_argument("--json", action="store_true", help="print data instead of text")
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Train until it is enough, or until Ctrl-C; then write the file."""
+    from blueprints.settings import load_settings
+    from blueprints.shipped import tables_folder
+    from blueprints.train.trainer import Run
+    from blueprints.tree import build_tree
+
+    settings = load_settings(options.config)
+    if options.hours is not None and not options.hours > 0:
+        raise ConfigError(f"--hours {options.hours}: expected more than 0")
+    folder = options.folder or Path("training") / settings.name
+    game = settings.load_game()
+    tree = build_tree(game, settings.load_menu())
+    made, cards = _cards(settings, folder, tables_folder(), options.threads)
+    run = Run(folder, settings, tree, cards, threads=options.threads)
+    if run.last.number:
+        print(f"{_COMMAND}: goes on after period {run.last.number:,}", file=sys.stderr)
+    periods = options.periods or settings.trainer.periods
+    seconds = float("inf") if options.hours is None else 3600 * options.hours
+    stopped = _train(run, periods, seconds)
+    if not run.last.number:
+        raise ConfigError(f"{folder}: stopped before the first period was done: nothing was written")
+    out = options.out or folder / f"{settings.name}.blueprint"
+    digest = _write(out, run, made)
+    if options.json:
+        print(json.dumps({"file": str(out), "hash": digest, "done": not stopped, **asdict(run.last)}))
+    else:
+        print(f"written to {out}")
+    return 130 if stopped else 0
+
+
+def _cards(
+    settings: BlueprintSettings, folder: Path, tables: Path, threads: int
+) -> tuple[Centroids | ExactCards, Cards]:
+    """The card abstraction: what is written to the file, and what buckets come from."""
+    from blueprints.cards.centroids import Centroids, build_centroids
+    from blueprints.cards.exact import ExactCards
+    from blueprints.cards.holdem import HoldemCards
+    from protocol.game import DEFAULT_GAME, load_game
+
+    game = settings.load_game()
+    full = load_game(DEFAULT_GAME).game
+    if (game.num_ranks, game.num_suits, game.num_board_cards) != (full.num_ranks, full.num_suits, full.num_board_cards):
+        exact = ExactCards(game)
+        return exact, exact
+    kept = folder / _CARDS
+    if kept.exists():
+        with np.load(kept, allow_pickle=False) as arrays:
+            centroids = Centroids.from_arrays(dict(arrays))
+        if centroids.settings != settings.cards:
+            raise ConfigError(f"{kept}: of another card abstraction: expected an empty folder, or the same settings")
+    else:
+        with ShareBar("card abstraction", _COMMAND) as bar:
+            centroids = build_centroids(settings.cards, threads=threads, progress=_show(bar))
+        folder.mkdir(parents=True, exist_ok=True)
+        part = kept.with_suffix(".part.npz")
+        made: dict[str, Any] = dict(centroids.to_arrays())
+        np.savez(part, **made)
+        part.replace(kept)
+    with ShareBar("tables of buckets", _COMMAND) as bar:
+        return centroids, HoldemCards.open(centroids, tables, threads=threads, progress=_show(bar))
+
+
+def _show(bar: ShareBar) -> Callable[[str, float, float], None]:
+    return lambda task, share, left_s: bar.show(share, task)
+
+
+def _train(run: Run, periods: int, seconds: float) -> bool:
+    """Until enough is done; says whether it was stopped before."""
+    begun, first = time.monotonic(), run.last
+
+    def tell(period: Period) -> None:
+        here = time.monotonic() - begun
+        walks = (period.walks - first.walks) / here
+        updates = (period.updates - first.updates) / here
+        left = min((periods - period.number) * run.settings.trainer.walks / walks, seconds - period.seconds)
+        print(
+            f"period {period.number:,} of {periods:,}, {duration_text(max(left, 0.0))} left: {period.walks:,} walks "
+            f"({short(walks)} a second), {updates:.2g} updates a second, "
+            f"positive regret {short(period.regret_mbb)} mbb a hand",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    with _interrupted() as stop:
+        run.go_on(lambda last: bool(stop) or last.number >= periods or last.seconds >= seconds, tell)
+    return bool(stop)
+
+
+@contextmanager
+def _interrupted() -> Iterator[list[int]]:
+    """Ctrl-C or SIGTERM ends after the period that is under way; a second one at once."""
+    seen: list[int] = []
+
+    def handle(number: int, frame: object) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+        print(f"{_COMMAND}: stops after this period; again to stop at once, which loses it", file=sys.stderr)
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
+    from blueprints.storage import Training, write_blueprint
+
+    last = run.last
+    training = Training(
+        walks=last.walks,
+        updates=last.updates,
+        periods=last.number,
+        core_seconds=last.core_seconds,
+        revision=_revision(),
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return write_blueprint(
+        out, settings=run.settings, game=run.settings.load_game(), tree=run.tree, cards=cards,
+        averages=run.sampler.averages(), training=training,
+    )  # fmt: skip
+
+
+def _revision() -> str:
+    from importlib.metadata import version
+
+    return f"paratus {version('paratus')}"

@@ -1,0 +1,142 @@
+"""A training run comes to the same numbers however often it is interrupted, and whatever the number of threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprints.cards.exact import ExactCards
+from blueprints.settings import BlueprintSettings, Sampling, TrainerSettings, load_settings, shipped_settings
+from blueprints.train.trainer import Run
+from blueprints.tree import build_tree
+from protocol.errors import BlueprintError, ConfigError
+
+LEDUC = BlueprintSettings(
+    name="leduc", game="leduc", menu="100%,a / a", trainer=TrainerSettings(walks=20, periods=6, seed=7)
+)
+CONFIG = """\
+name = "leduc"
+game = "leduc"
+menu = "100%,a / a"
+[trainer]
+walks = 300
+periods = 1000
+seed = 7
+"""
+
+
+def run_in(folder: Path, settings: BlueprintSettings = LEDUC, threads: int = 1) -> Run:
+    """A run, new or going on."""
+    game = settings.load_game()
+    tree = build_tree(game, settings.load_menu())
+    return Run(folder, settings, tree, ExactCards(game), threads=threads)
+
+
+def train(run: Run, periods: int) -> dict[str, np.ndarray]:
+    """All numbers after so many periods."""
+    run.go_on(lambda last: last.number >= periods)
+    return {name: array.copy() for name, array in run.sampler.state().items()}
+
+
+def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    """Bit by bit."""
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert array.tobytes() == found[name].tobytes(), name
+
+
+@pytest.mark.parametrize("sampling", Sampling)
+def test_an_interrupted_run_comes_to_the_same_numbers(tmp_path: Path, sampling: Sampling) -> None:
+    trainer = LEDUC.trainer.model_copy(update={"sampling": sampling})
+    settings = LEDUC.model_copy(update={"trainer": trainer})
+    whole = train(run_in(tmp_path / "whole", settings), 6)
+    assert np.count_nonzero(whole["regrets"]) > 100
+    for periods in (1, 4, 6):
+        halves = train(run_in(tmp_path / "halves", settings), periods)
+    assert_same(halves, whole)
+    log = run_in(tmp_path / "halves", settings).log
+    assert [period.number for period in log] == [1, 2, 3, 4, 5, 6]
+    assert log[-1].walks == 120
+
+
+def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
+    one = train(run_in(tmp_path / "one"), 3)
+    two = train(run_in(tmp_path / "two", threads=2), 3)
+    assert_same(two, one)
+
+
+def test_a_run_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    """`kill -9` at moments of its own choosing, through the command."""
+    config = tmp_path / "leduc.toml"
+    config.write_text(CONFIG)
+    folder = tmp_path / "killed"
+    command = [sys.executable, "-m", "bot.cli", "blueprint", "train", str(config), "--folder", str(folder)]
+    for kill in range(3):
+        process = subprocess.Popen([*command, "--threads", "1"], stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith(f"period {2 * kill + 2}"):
+                break
+        time.sleep(0.05 * kill)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+    settings = load_settings(str(config))
+    after = run_in(folder, settings)
+    assert after.last.number >= 6
+    whole = train(run_in(tmp_path / "whole", settings), after.last.number)
+    assert_same(dict(after.sampler.state()), whole)
+
+
+def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:
+    train(run_in(tmp_path), 1)
+    other = LEDUC.model_copy(update={"trainer": LEDUC.trainer.model_copy(update={"seed": 8})})
+    with pytest.raises(BlueprintError, match="seed = 7 there, 8 here"):
+        run_in(tmp_path, other)
+    longer = LEDUC.model_copy(update={"trainer": LEDUC.trainer.model_copy(update={"periods": 60})})
+    assert run_in(tmp_path, longer).last.number == 1
+
+
+@pytest.mark.parametrize("keep", [0, 100, -100])
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, keep: int) -> None:
+    train(run_in(tmp_path), 1)
+    path = tmp_path / "checkpoint.npz"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(BlueprintError, match="not a checkpoint"):
+        run_in(tmp_path)
+
+
+def test_the_configurations_that_ship_can_be_read() -> None:
+    assert {"tiny", "small", "standard"} <= shipped_settings().keys()
+    for name in shipped_settings():
+        settings = load_settings(name)
+        assert settings.name == name
+        settings.load_menu()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = 'x'", "menu"),
+        ("name = 'x'\nmenu = '50%'\nspeed = 1", "speed"),
+        ("name = 'x'\nmenu = '50'", "menu"),
+        ("name = 'x'\nmenu = '50%'\n[cards]\nriver = 0", "cards.river = '0'"),
+        ("name = ", "end of document"),
+    ],
+)
+def test_a_configuration_that_is_none_is_refused_in_a_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        load_settings(str(path))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    with pytest.raises(ConfigError, match="expected one of"):
+        load_settings("nothing-of-the-kind")
