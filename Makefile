@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: match test check bench proof proof-rules proof-solver proof-search proof-matches clean
+.PHONY: match test check bench proof proof-rules proof-solver proof-search proof-matches proof-blueprint clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -24,7 +24,7 @@ check: .venv/.developed  ## format, lint, types, layers
 bench: .venv/.installed  ## all speeds, as JSON
 	$(BIN)/python -m benchmarks
 
-proof: proof-rules proof-solver proof-search proof-matches  ## the long proofs, each under half an hour
+proof: proof-rules proof-solver proof-search proof-matches proof-blueprint  ## the long proofs, each under half an hour
 
 proof-rules: .venv/.developed  ## every seven-card hand; the property tests on examples never seen before
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -41,6 +41,11 @@ proof-matches: .venv/.developed  ## nested search through the dealer; writes doc
 	@mkdir -p $(PROOFS)
 	$(BIN)/python -m benchmarks.search_matches --out $(PROOFS)/search-matches > $(PROOFS)/search-matches.md
 	cp $(PROOFS)/search-matches.md docs/search-matches.md
+
+proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger games; forms of sampling, by exploitability
+	@mkdir -p $(PROOFS)
+	$(BIN)/python -m pytest -m proof tests/proof/test_cards_proof.py tests/proof/test_trainers_proof.py
+	$(BIN)/python -m benchmarks.sampling > $(PROOFS)/sampling.md
 
 clean:
 	rm -rf .venv

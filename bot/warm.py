@@ -1,4 +1,4 @@
-"""`paratus warm`: compile every kernel now, so that no later start has to wait for it."""
+"""`paratus warm`: do now what a later start would have to wait for: compile kernels, build the blueprint's tables."""
 
 from __future__ import annotations
 
@@ -7,21 +7,38 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Final
+
+from bot.study.progress import ShareBar, duration_text
+from protocol.errors import ConfigError, quote
+
+PARTS: Final = ("ranking", "blueprint", "solver")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
-    parser.description = "Compile and cache all kernels. Run it once after an installation."
+    """Which parts."""
+    parser.description = (
+        "Compile and cache all kernels, and build the tables of the blueprint. Run it once after an installation."
+    )
+    parser.add_argument("parts", metavar="PART", nargs="*", help=f"some of {', '.join(PARTS)} (default: all)")
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """Compile; prints how long each part took."""
-    _step("hand ranking", warm_up)
-    from solver.warm import BITS
-    from solver.warm import warm_up as warm_solver
+    """Do it; prints how long each part took."""
+    unknown = [part for part in options.parts if part not in PARTS]
+    if unknown:
+        raise ConfigError(f"{', '.join(map(quote, unknown))}: expected some of {', '.join(PARTS)}")
+    parts = options.parts or PARTS
+    if "ranking" in parts:
+        _step("hand ranking", warm_up)
+    if "blueprint" in parts:
+        _blueprint()
+    if "solver" in parts:
+        from solver.warm import BITS
+        from solver.warm import warm_up as warm_solver
 
-    for bits in BITS:
-        _step(f"solver, {bits} bits", partial(_timed, partial(warm_solver, bits)))
+        for bits in BITS:
+            _step(f"solver, {bits} bits", partial(_timed, partial(warm_solver, bits)))
     return 0
 
 
@@ -34,6 +51,22 @@ def warm_up() -> float:
         kernels.warm_up()
 
     return _timed(ranking)
+
+
+def _blueprint() -> None:
+    """The tables of the blueprint that ships, if one does."""
+    from blueprints.shipped import shipped_blueprint, tables_folder
+    from blueprints.storage import Blueprint
+
+    try:
+        blueprint = Blueprint.open(shipped_blueprint())
+    except ConfigError as error:
+        print(f"blueprint: {error}", file=sys.stderr)
+        return
+    begun = time.monotonic()
+    with ShareBar("tables of buckets (a minute or two)", "paratus warm") as bar:
+        blueprint.cards(tables_folder(), lambda task, share, left_s: bar.show(share, task))
+    print(f"blueprint: ready after {duration_text(time.monotonic() - begun)}", file=sys.stderr, flush=True)
 
 
 def _step(name: str, warm: Callable[[], float]) -> None:

@@ -494,7 +494,7 @@ def test_a_missing_uvloop_is_no_fault(call, monkeypatch):
 
 
 def test_warm(call):
-    code, out, err = call("warm")
+    code, out, err = call("warm", "ranking", "solver")
     assert (code, out) == (0, "")
     assert "hand ranking: ready after " in err
     code, _, again = call("warm")

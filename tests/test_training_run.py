@@ -14,7 +14,8 @@ import pytest
 
 from blueprints.cards.exact import ExactCards
 from blueprints.settings import BlueprintSettings, Sampling, TrainerSettings, load_settings, shipped_settings
-from blueprints.train.trainer import Run
+from blueprints.train.exploit import Measure
+from blueprints.train.trainer import FOLLOWED, Run
 from blueprints.tree import build_tree
 from protocol.errors import BlueprintError, ConfigError
 
@@ -140,3 +141,30 @@ def test_a_configuration_that_is_none_is_refused_in_a_line(tmp_path: Path, text:
     assert "\n" not in str(error.value)
     with pytest.raises(ConfigError, match="expected one of"):
         load_settings("nothing-of-the-kind")
+
+
+def test_a_run_can_begin_from_a_strategy(tmp_path: Path) -> None:
+    """It plays it for the first periods: then the average is that strategy, and a better one comes of it."""
+    settings = LEDUC.model_copy(update={"trainer": TrainerSettings(walks=100, seed=7)})
+    earlier = run_in(tmp_path / "earlier", settings)
+    earlier.go_on(lambda last: last.number >= 20)
+    strategy = earlier.sampler.averages()
+    game, tree, cards = settings.load_game(), earlier.tree, earlier.cards
+
+    def begun(folder: str, followed: str = "earlier") -> Run:
+        return Run(tmp_path / folder, settings, tree, cards, follow=strategy, followed=followed)
+
+    run = begun("later")
+    run.go_on(lambda last: last.number >= FOLLOWED - 1)
+    with pytest.raises(BlueprintError, match="begun from earlier"):
+        run_in(tmp_path / "later", settings)
+    begun("later").go_on(lambda last: last.number >= FOLLOWED)
+    measure = Measure(game, settings.load_menu(), tree, cards)
+    before = measure.exploitability(strategy).mbb
+    assert measure.exploitability(run_in(tmp_path / "later", settings).sampler.averages()).mbb == pytest.approx(before)
+    after = run_in(tmp_path / "later", settings)
+    after.go_on(lambda last: last.number >= 60)
+    cold = run_in(tmp_path / "cold", settings)
+    cold.go_on(lambda last: last.number >= FOLLOWED)
+    assert measure.exploitability(after.sampler.averages()).mbb < before
+    assert before < measure.exploitability(cold.sampler.averages()).mbb

@@ -75,11 +75,13 @@ class ExternalSampling:
         actions = np.diff(self._tree.first).astype(np.int64)
         return int((actions * np.array(self._counts)[self._tree.street]).sum())
 
-    def period(self, number: int, weight: float, walks: int) -> int:
+    def period(self, number: int, weight: float, walks: int, follow: object = None) -> int:
         """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated.
 
         Pairs of either kind: regrets of the player who traverses, averages of the other.
         """
+        if follow is not None:
+            raise ConfigError("external sampling cannot begin from a strategy: expected sampling = public")
         settings = self._settings
         skips = settings.skipping and number >= settings.skip_from
         learning = Learning(

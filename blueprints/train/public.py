@@ -102,7 +102,7 @@ class Walker:
         for player, weight in enumerate(ranges):
             root[player, : deal.live, 0] = 1.0 if weight is None else weight[hands]
         strategies = Strategies(*weights, np.stack([bases.at for bases in self.bases]), self.bases[0].stride)
-        training = training or Training(weights[0], np.float32(0.0), False)
+        training = training or Training(weights[0], weights[0], np.float32(0.0), False, False)
         fixed = (self.parts, deal, strategies, training, self.split, self.shared, self.frame)
         ticket = np.zeros(8, np.int64)
         walk.begin(*fixed, self.scratches[0])
@@ -180,11 +180,16 @@ class PublicSampling:
         self._weight = 0.0
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
-    def period(self, number: int, weight: float, walks: int) -> int:
-        """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated."""
+    def period(self, number: int, weight: float, walks: int, follow: Sequence[npt.NDArray[Any]] | None = None) -> int:
+        """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated.
+
+        With a strategy to `follow`, by street [edge of the street, bucket], both players play that one and learn what
+        they regret: so a run can begin where another ended (Brown and Sandholm 2016).
+        """
         rng = np.random.default_rng((self._seed, number))
-        training = Training(self._averages, np.float32(weight), True)
-        weights, updates = (self._regrets, self._regrets), 0
+        training = Training(self._regrets, self._averages, np.float32(weight), True, follow is not None)
+        played = self._regrets if follow is None else self._tables.packed(follow)
+        weights, updates = (played, played), 0
         for _ in range(walks):
             board = self._walker.dealer.draw(rng)
             updates += self._walker.walk(board, weights, self._ranges, training, self._pool).pairs

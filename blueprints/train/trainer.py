@@ -16,7 +16,7 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -35,11 +35,20 @@ _CHECKPOINT: Final = "checkpoint.npz"
 _LOG: Final = "log.jsonl"
 
 
+Tables = Sequence[npt.NDArray[Any]]
+"""A strategy: by street [edge of the street, bucket], in any unit."""
+FOLLOWED: Final = 10
+"""A run that begins from another's strategy plays it for so many periods."""
+
+
 class Sampler(Protocol):
     """A form of sampling, with what it has learnt."""
 
-    def period(self, number: int, weight: float, walks: int) -> int:
-        """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated."""
+    def period(self, number: int, weight: float, walks: int, follow: Tables | None = None) -> int:
+        """So many walks that count `weight` times each, by a strategy that is given or by what was learnt.
+
+        Returns the (bucket, action) pairs that were updated.
+        """
 
     def regret(self) -> float:
         """The average positive regret in chips a hand, the mean of both players."""
@@ -91,13 +100,25 @@ class Run:
     """A run in a folder: a new one, or one that goes on."""
 
     def __init__(
-        self, folder: Path, settings: BlueprintSettings, tree: BettingTree, cards: Cards, *, threads: int = 1
+        self,
+        folder: Path,
+        settings: BlueprintSettings,
+        tree: BettingTree,
+        cards: Cards,
+        *,
+        threads: int = 1,
+        follow: Tables | None = None,
+        followed: str = "",
     ) -> None:
+        """`follow` is a strategy for the same tree and cards to begin from, `followed` its digest.
+
+        A run that goes on needs it no more once its first periods are done.
+        """
         self.settings, self.tree, self.cards = settings, tree, cards
+        self._follow = follow
         self._folder, self._big_blind = folder, max(settings.load_game().blind)
-        # A run may be made longer.
-        described = settings.model_dump(mode="json", exclude={"trainer": {"periods"}})
-        self._identity = {"settings": described, "tree": tree.digest, "cards": cards.digest}
+        self._followed = followed
+        self._identity = {"settings": _described(settings), "tree": tree.digest, "cards": cards.digest}
         self.sampler = make_sampler(settings, tree, cards, threads)
         self.last = NOTHING_YET
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +142,8 @@ class Run:
         trainer = self.settings.trainer
         while not enough(self.last):
             number, began, worked = self.last.number + 1, time.perf_counter(), time.process_time()
-            updates = self.sampler.period(number, float(number) if trainer.linear else 1.0, trainer.walks)
+            follow = self._follow if number <= FOLLOWED else None
+            updates = self.sampler.period(number, float(number) if trainer.linear else 1.0, trainer.walks, follow)
             self.last = Period(
                 number,
                 self.last.walks + trainer.walks,
@@ -136,7 +158,7 @@ class Run:
 
     def _keep(self) -> None:
         log = [*self.log[: self.last.number - 1], self.last]
-        identity = json.dumps({**self._identity, "last": asdict(self.last)})
+        identity = json.dumps({**self._identity, "followed": self._followed, "last": asdict(self.last)})
         path = self._folder / _CHECKPOINT
         part = path.with_suffix(".part")
         with part.open("wb") as file:
@@ -152,7 +174,12 @@ class Run:
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 identity = json.loads(str(arrays["identity"]))
-                last = identity.pop("last")
+                last, followed = identity.pop("last"), identity.pop("followed", "")
+                if last["number"] < FOLLOWED and followed != self._followed:
+                    raise BlueprintError(f"{path}: begun from {followed or 'nothing'}: expected the same again")
+                self._followed = followed
+                known = BlueprintSettings.model_validate(identity["settings"])  # which may be older than some settings
+                identity["settings"] = _described(known)
                 for key, mine in self._identity.items():
                     if identity.get(key) != mine:
                         raise BlueprintError(
@@ -162,6 +189,11 @@ class Run:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise BlueprintError(f"{path}: not a checkpoint: {error}") from None
         self.last = Period(**last)
+
+
+def _described(settings: BlueprintSettings) -> dict[str, Any]:
+    """All that decides what a period does: a run may be made longer."""
+    return settings.model_dump(mode="json", exclude={"trainer": {"periods"}})
 
 
 def _difference(found: dict[str, Any], mine: Any, key: str) -> str:

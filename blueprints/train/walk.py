@@ -80,9 +80,11 @@ class Strategies(NamedTuple):
 class Training(NamedTuple):
     """What a walk learns; both players'."""
 
+    regrets: F32
     average: F32
     weight: np.float32  # of this walk's regrets and strategy
     learns: bool
+    follows: bool  # plays something else than regret matching on the regrets
 
 
 class Frames(NamedTuple):
@@ -183,8 +185,11 @@ def _remember(nodes, player, num_nodes, average, weight, roots, rows):
 
 
 @kernel
-def _learn(nodes, num_nodes, regrets, weight, value_rows, height, rows):
-    """Values of one block for both players, from the lanes' rows to the nodes'; updates the regrets."""
+def _learn(nodes, num_nodes, played, regrets, weight, value_rows, height, rows):
+    """Values of one block for both players, from the lanes' rows to the nodes'; updates the regrets.
+
+    What is played follows from `played`, which are the regrets themselves as a rule.
+    """
     players, begins, counts = nodes
     factor, zero = splat(weight), splat(_NOTHING)
     for back in range(num_nodes):
@@ -194,7 +199,7 @@ def _learn(nodes, num_nodes, regrets, weight, value_rows, height, rows):
         total, won, plain, passed = zero, zero, zero, zero
         for edge in range(begin, begin + count):
             row = item(value_rows, edge)
-            positive = larger(load(regrets, edge * LANES), zero)
+            positive = larger(load(played, edge * LANES), zero)
             value = load(rows, (mine + row) * LANES)
             total, won, plain = add(total, positive), add(won, mul(positive, value)), add(plain, value)
             passed = add(passed, load(rows, (theirs + row) * LANES))
@@ -358,16 +363,22 @@ def up(parts, deal, strategies, training, part, above, start_at, back_at, come, 
     height, rows, tile = num_nodes + width, address(scratch.rows, 0), address(scratch.tile, 0)
     where = address(parts.player, nodes), address(parts.begin, nodes), address(parts.actions, nodes)
     value_rows = address(parts.value_row, parts.edge_at[part])
-    regrets, weights = address(strategies.of_0, strategies.at[0, part]), address(scratch.weights, 0)
+    at, stride = strategies.at[0, part], strategies.stride[part]
+    played, regrets = address(strategies.of_0, at), address(training.regrets, at)
+    weights, others = address(scratch.weights, 0), address(scratch.means, 0)
     for block in range(deal.blocks[0, street]):
         for player in range(2):
             for lane in range(0, width, LANES):
                 place = player * beside + block * LANES * width + lane
                 turn(scratch.sums, place, width, rows, (player * height + num_nodes + lane) * LANES, LANES)
         meant = _meant(deal, 0, street, block)
-        _fetch(regrets, 0, strategies.stride[part], meant, edges, weights, tile)
-        _learn(where, num_nodes, weights, training.weight, value_rows, height, rows)
-        _put_back(weights, regrets, 0, strategies.stride[part], meant, edges, tile)
+        _fetch(regrets, 0, stride, meant, edges, weights, tile)
+        if training.follows:
+            _fetch(played, 0, stride, meant, edges, others, tile)
+            _learn(where, num_nodes, others, weights, training.weight, value_rows, height, rows)
+        else:
+            _learn(where, num_nodes, weights, weights, training.weight, value_rows, height, rows)
+        _put_back(weights, regrets, 0, stride, meant, edges, tile)
 
 
 @kernel

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from blueprints.cards.exact import ExactCards
     from blueprints.cards.interface import Cards
     from blueprints.settings import BlueprintSettings
+    from blueprints.storage import Blueprint
     from blueprints.train.trainer import Period, Run
 
 _CARDS: Final = "cards.npz"
@@ -44,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the blueprint here; default: FOLDER/NAME.blueprint"
     )
+    parser.add_argument(
+        "--begin-from", type=Path, metavar="FILE", help="a blueprint of the same bets and buckets to start with"
+    )
     parser.add_argument("--json", action="store_true", help="print data instead of text")
 
 
@@ -60,8 +64,11 @@ def run_command(options: argparse.Namespace) -> int:
     folder = options.folder or Path("training") / settings.name
     game = settings.load_game()
     tree = build_tree(game, settings.load_menu())
-    made, cards = _cards(settings, folder, tables_folder(), options.threads)
-    run = Run(folder, settings, tree, cards, threads=options.threads)
+    begin = _beginning(options.begin_from, settings)
+    made, cards = _cards(settings, folder, tables_folder(), options.threads, begin)
+    follow = [begin.strategy(street) for street in range(game.num_rounds)] if begin else None
+    followed = begin.digest if begin else ""
+    run = Run(folder, settings, tree, cards, threads=options.threads, follow=follow, followed=followed)
     if run.last.number:
         print(f"{_COMMAND}: goes on after period {run.last.number:,}", file=sys.stderr)
     periods = options.periods or settings.trainer.periods
@@ -78,8 +85,22 @@ def run_command(options: argparse.Namespace) -> int:
     return 130 if stopped else 0
 
 
+def _beginning(path: Path | None, settings: BlueprintSettings) -> Blueprint | None:
+    """The blueprint to begin from, if it fits."""
+    from blueprints.storage import Blueprint
+
+    if path is None:
+        return None
+    found = Blueprint.open(path)
+    for name in ("game", "menu", "cards"):
+        theirs, mine = getattr(found.settings, name), getattr(settings, name)
+        if theirs != mine:
+            raise ConfigError(f"{path}: {name} = {theirs}: expected {mine}")
+    return found
+
+
 def _cards(
-    settings: BlueprintSettings, folder: Path, tables: Path, threads: int
+    settings: BlueprintSettings, folder: Path, tables: Path, threads: int, begin: Blueprint | None
 ) -> tuple[Centroids | ExactCards, Cards]:
     """The card abstraction: what is written to the file, and what buckets come from."""
     from blueprints.cards.centroids import Centroids, build_centroids
@@ -99,8 +120,11 @@ def _cards(
         if centroids.settings != settings.cards:
             raise ConfigError(f"{kept}: of another card abstraction: expected an empty folder, or the same settings")
     else:
-        with ShareBar("card abstraction", _COMMAND) as bar:
-            centroids = build_centroids(settings.cards, threads=threads, progress=_show(bar))
+        if begin is not None:
+            centroids = begin.centroids()
+        else:
+            with ShareBar("card abstraction", _COMMAND) as bar:
+                centroids = build_centroids(settings.cards, threads=threads, progress=_show(bar))
         folder.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(".part.npz")
         made: dict[str, Any] = dict(centroids.to_arrays())
