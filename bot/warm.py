@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from bot.study.progress import ShareBar, duration_text
 from protocol.errors import ConfigError, quote
 
 PARTS: Final = ("ranking", "blueprint", "solver")
@@ -57,6 +56,7 @@ def _blueprint() -> None:
     """The tables of the blueprint that ships, if one does."""
     from blueprints.shipped import shipped_blueprint, tables_folder
     from blueprints.storage import Blueprint
+    from bot.study.progress import ShareBar, duration_text
 
     try:
         blueprint = Blueprint.open(shipped_blueprint())
