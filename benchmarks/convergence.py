@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.machine import revision
 from benchmarks.solver import load_spots, make_subgame
-from bot.study.files import whole_file
+from blueprints.files import whole_file
 from bot.study.progress import duration_text
 from bot.study.spots import Spot
 from protocol.errors import ConfigError

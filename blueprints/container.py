@@ -21,13 +21,13 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
-from secrets import token_hex
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from blueprints.files import whole_file
 from protocol.errors import BlueprintError, quote
 
 Array = NDArray[Any]
@@ -173,19 +173,11 @@ def write_container(path: Path, fields: Mapping[str, Any], arrays: Mapping[str, 
     if len(header) > _MAX_HEADER_BYTES:
         raise BlueprintError(f"{path}: a header of {len(header):,} bytes: expected at most {_MAX_HEADER_BYTES:,}")
     digest = _hash(header)
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(_START.pack(MAGIC, VERSION, len(header), bytes.fromhex(digest)) + header)
-            for record, array in zip(records, little.values(), strict=True):
-                file.write(bytes(record.offset - file.tell()))
-                file.write(array.reshape(-1).view(np.uint8).data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        file.write(_START.pack(MAGIC, VERSION, len(header), bytes.fromhex(digest)) + header)
+        for record, array in zip(records, little.values(), strict=True):
+            file.write(bytes(record.offset - file.tell()))
+            file.write(array.reshape(-1).view(np.uint8).data)
     return digest
 
 

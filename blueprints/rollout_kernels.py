@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprints.train.layout import F32, I32, I64
+from blueprints.train.layout import F32, I32
 from blueprints.train.tiles import pick, turn, turn_some, weigh
 from blueprints.train.walk import _expand, _zero
 from solver.compiled import kernels_in
@@ -49,14 +49,6 @@ class Play(NamedTuple):
     kind: I32  # [edge] what is done: 0 fold, 1 call, 2 raise
     factors: F32  # [continuation][kind][16] by what its probability is multiplied, in each lane
     count: int  # continuations
-
-
-class Frames(NamedTuple):
-    """Where the frame of each part is, in the memory that is shared or in that of a thread."""
-
-    coefficients: I64  # [part]
-    reaches: I64  # [part]
-    values: I64  # [part]
 
 
 class Scratch(NamedTuple):

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blueprints.files import whole_file
 from bot import cli
 from bot.study import solutions
-from bot.study.files import whole_file
 from bot.study.lines import parse_line
 from bot.study.records import SolveRecord, exploitability_record, recorded_spot, spot_record
 from bot.study.solutions import Solution, SolutionError, load_solution, read_header, save_solution

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.machine import ROOT, cpu, revision
 from benchmarks.search_tables.jobs import Settings, run_all
 from benchmarks.search_tables.report import draw, insert, tables
-from bot.study.files import whole_file
+from blueprints.files import whole_file
 from bot.study.progress import duration_text
 from solver.threads import available_cores
 from solver.warm import warm_up

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.search_tables.abstract import AbstractSolver, Buckets, passes
 from benchmarks.search_tables.games import SEATS
 from benchmarks.search_tables.trunk import FLOP, Seam, Whole
-from bot.study.files import whole_file
+from blueprints.files import whole_file
 from solver.algorithms import Algorithm
 from solver.cfr import Solver
 from solver.engine import Exploitability

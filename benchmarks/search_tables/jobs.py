@@ -26,7 +26,7 @@ from benchmarks.search_tables.buckets import cluster, equities
 from benchmarks.search_tables.games import SEATS, Field, flop_holdem, whole
 from benchmarks.search_tables.translation import Translation, pseudo_harmonic
 from benchmarks.search_tables.trunk import Whole
-from bot.study.files import whole_file
+from blueprints.files import whole_file
 from bot.study.progress import duration_text
 from solver.algorithms import parse_algorithm
 from solver.engine import Exploitability

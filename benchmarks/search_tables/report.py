@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.search_tables import bets, cards
 from benchmarks.search_tables.games import SEATS
 from benchmarks.search_tables.jobs import Row, Settings, plain
-from bot.study.files import whole_file
+from blueprints.files import whole_file
 
 Rows = Mapping[str, Row]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from secrets import token_hex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from blueprints.cards.centroids import Centroids
 from blueprints.cards.features import BOARD_CARDS, FLOP, LIVE_HANDS, RIVER, Features, river_strengths
 from blueprints.cards.points import pack
 from blueprints.cards.work import Work
+from blueprints.files import whole_file
 from protocol.hands import canonical_board_keys, canonical_boards
 
 Table = NDArray[np.uint16]
@@ -69,17 +69,9 @@ def _checksum(table: Table) -> bytes:
 
 
 def _write(path: Path, table: Table) -> None:
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            np.save(file, table)
-            file.write(_checksum(table))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        np.save(file, table)
+        file.write(_checksum(table))
 
 
 def _read(path: Path, shape: tuple[int, int]) -> Table | None:

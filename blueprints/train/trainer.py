@@ -13,7 +13,6 @@ alone, so that a run that was interrupted comes to the same numbers as one that 
 from __future__ import annotations
 
 import json
-import os
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
+from blueprints.files import whole_file
 from blueprints.settings import BlueprintSettings, Sampling
 from blueprints.tree import BettingTree
 from protocol.errors import BlueprintError
@@ -125,7 +125,8 @@ class Run:
         if (folder / _CHECKPOINT).exists():
             self._resume()
         else:
-            _replace(folder / _SETTINGS, json.dumps(self._identity, indent=1).encode())
+            with whole_file(folder / _SETTINGS) as file:
+                file.write(json.dumps(self._identity, indent=1).encode())
 
     @property
     def log(self) -> list[Period]:
@@ -159,15 +160,11 @@ class Run:
     def _keep(self) -> None:
         log = [*self.log[: self.last.number - 1], self.last]
         identity = json.dumps({**self._identity, "followed": self._followed, "last": asdict(self.last)})
-        path = self._folder / _CHECKPOINT
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
+        with whole_file(self._folder / _CHECKPOINT) as file:
             arrays: dict[str, Any] = {"identity": np.array(identity), **self.sampler.state()}
             np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        _replace(self._folder / _LOG, "".join([json.dumps(asdict(period)) + "\n" for period in log]).encode())
+        with whole_file(self._folder / _LOG) as file:
+            file.write("".join([json.dumps(asdict(period)) + "\n" for period in log]).encode())
 
     def _resume(self) -> None:
         path = self._folder / _CHECKPOINT
@@ -204,9 +201,3 @@ def _difference(found: dict[str, Any], mine: Any, key: str) -> str:
         name = next(name for name in names if theirs.get(name) != mine.get(name))
         key, theirs, mine = name, theirs.get(name), mine.get(name)
     return f"{key} = {theirs!r} there, {mine!r} here"
-
-
-def _replace(path: Path, data: bytes) -> None:
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_bytes(data)
-    part.replace(path)

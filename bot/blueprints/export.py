@@ -144,7 +144,7 @@ def _write(path: Path | None, text: str) -> None:
     if path is None:
         print(text, end="")
         return
-    from bot.study.files import whole_file
+    from blueprints.files import whole_file
 
     with whole_file(path) as file:
         file.write(text.encode())

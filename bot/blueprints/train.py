@@ -106,6 +106,7 @@ def _cards(
     from blueprints.cards.centroids import Centroids, build_centroids
     from blueprints.cards.exact import ExactCards
     from blueprints.cards.holdem import HoldemCards
+    from blueprints.files import whole_file
     from protocol.game import DEFAULT_GAME, load_game
 
     game = settings.load_game()
@@ -126,10 +127,9 @@ def _cards(
             with ShareBar("card abstraction", _COMMAND) as bar:
                 centroids = build_centroids(settings.cards, threads=threads, progress=_show(bar))
         folder.mkdir(parents=True, exist_ok=True)
-        part = kept.with_suffix(".part.npz")
         made: dict[str, Any] = dict(centroids.to_arrays())
-        np.savez(part, **made)
-        part.replace(kept)
+        with whole_file(kept) as file:
+            np.savez(file, **made)
     with ShareBar("tables of buckets", _COMMAND) as bar:
         return centroids, HoldemCards.open(centroids, tables, threads=threads, progress=_show(bar))
 

@@ -23,7 +23,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.study.files import read_bounded, whole_file
+from blueprints.files import whole_file
+from bot.study.files import read_bounded
 from protocol.cards import NUM_CARDS, Card, CardError, cards_text, parse_cards
 from protocol.errors import ConfigError, quote
 from protocol.game import UNLIMITED

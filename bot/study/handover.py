@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprints.files import whole_file
 from bot.study.endgames import BIG_BLIND
-from bot.study.files import check_can_write, whole_file
+from bot.study.files import check_can_write
 from bot.study.lines import Line
 from bot.study.payoffs import F64, Payoffs, Where, write_payoffs
 from bot.study.report import chips_in

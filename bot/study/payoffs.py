@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
-from bot.study.files import read_bounded, whole_file
+from blueprints.files import whole_file
+from bot.study.files import read_bounded
 from bot.study.records import StrictRecord, problem_text
 from bot.study.spots import PLAYERS, parse_board, read_array
 from protocol.cards import Card, CardError, cards_text

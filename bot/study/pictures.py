@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from blueprints.files import whole_file
 from bot.study.answers import Answer, by_class
-from bot.study.files import whole_file
 from protocol.cards import RANKS, cards_text
 from protocol.errors import ConfigError
 from protocol.hands import HandClass, class_text

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
-from bot.study.files import whole_file
+from blueprints.files import whole_file
 from bot.study.records import (
     ExploitabilityRecord,
     SolveRecord,
