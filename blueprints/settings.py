@@ -51,8 +51,9 @@ class TrainerSettings(BaseModel):
     linear: bool = True
     """Walks of period n count n times; otherwise all alike."""
     seed: int = Field(default=1, ge=0)
-    skipping: bool = True
-    """External sampling only: leave out actions of very negative regret, in the later part of the run."""
+    skipping: bool = False
+    """External sampling only: leave out actions of very negative regret, in the later part of the run. It gained
+    nothing that could be measured (docs/sampling.md)."""
     skip_from: int = Field(default=50, ge=1)
     """The first period with skipping."""
     skip_below: float = Field(default=100.0, gt=0)

@@ -93,14 +93,22 @@ def test_an_endgame_with_ranges(form: str, walks: int) -> None:
 # --- Identity buckets -----------------------------------------------------------------------------------------------
 
 
-def one_iteration(here: Case, trainer: PublicSampling, regrets: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """What walks over all boards add to these regrets and to averages, each from the same regrets; the value."""
+def one_iteration(
+    here: Case, trainer: PublicSampling, regrets: np.ndarray, *, follows: bool = False
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """What walks over all boards add to regrets and to averages, each playing by these regrets; the value.
+
+    With `follows` these regrets are only played by, and what is learnt goes elsewhere.
+    """
     added, averages = np.zeros(regrets.shape), np.zeros(regrets.shape)
     value = 0.0
     for board in combinations(sorted(here.game.deck()), sum(here.game.num_board_cards)):
-        learnt, average = regrets.copy(), np.zeros_like(regrets)
-        walked = trainer._walker.walk(board, (learnt, learnt), training=Training(average, np.float32(1.0), True))
-        added += learnt.astype(np.float64) - regrets
+        before = np.zeros_like(regrets) if follows else regrets
+        learnt, average = before.copy(), np.zeros_like(regrets)
+        played = regrets if follows else learnt
+        training = Training(learnt, average, np.float32(1.0), True, follows)
+        walked = trainer._walker.walk(board, (played, played), training=training)
+        added += learnt.astype(np.float64) - before
         averages += average
         value += float(walked.values[0].sum())
     return added, averages, value
@@ -163,8 +171,9 @@ def some_regrets(here: Case, seed: int) -> Numbers:
     return found
 
 
+@pytest.mark.parametrize("follows", [False, True])
 @pytest.mark.parametrize("make_case", [kuhn, leduc, no_limit_leduc, lambda: case(THIRD, "100%")])
-def test_public_chance_sampling_adds_what_all_deals_add(make_case: Callable[[], Case]) -> None:
+def test_public_chance_sampling_adds_what_all_deals_add(make_case: Callable[[], Case], follows: bool) -> None:
     """Regrets, averages and the value of one iteration over all boards, from regrets out of nowhere."""
     here = make_case()
     trainer, start = here.public(), some_regrets(here, 1)
@@ -172,7 +181,7 @@ def test_public_chance_sampling_adds_what_all_deals_add(make_case: Callable[[], 
     for board in slow.boards():
         slow.add(board)
     first = trainer._tables.packed(by_edge(here.tree, here.cards.counts, start))
-    added, averages, value = one_iteration(here, trainer, first)
+    added, averages, value = one_iteration(here, trainer, first, follows=follows)
     assert value == pytest.approx(slow.value, rel=1e-4)
     for found, expected in ((added, slow.added), (averages, slow.reached)):
         for mine, other in zip(
@@ -364,3 +373,14 @@ def test_nothing_learnt_is_uniform() -> None:
     here = kuhn()
     found = exploitability(here.game, here.menu, here.external().averages(), here.cards, here.tree)
     assert found.best_response == pytest.approx((0.5, 5 / 12), abs=1e-6)
+
+
+@pytest.mark.parametrize("make_case", [no_limit_leduc, endgame])
+def test_positive_regret_bounds_exploitability(make_case: Callable[[], Case]) -> None:
+    """In the same units, also from a root with ranges; and it is no more than some times as much."""
+    here = make_case()
+    trainer = here.public()
+    for number in range(1, 21):
+        trainer.period(number, float(number), 100)
+    exploitability = here.measure().exploitability(trainer.averages()).chips
+    assert exploitability < trainer.regret() < 30 * exploitability

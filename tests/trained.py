@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from leduc import LEDUC
 
+from benchmarks.sampling import Apart
 from blueprints.cards.exact import ExactCards
-from blueprints.cards.interface import Buckets, Cards
+from blueprints.cards.interface import Cards
 from blueprints.settings import Sampling, TrainerSettings
 from blueprints.train.exploit import Measure
 from blueprints.train.external import ExternalSampling
@@ -36,30 +35,6 @@ THIRD = parse_game(
     "numSuits 3\nnumRanks 3\nnumHoleCards 2\nnumBoardCards 0 3\nend gamedef"
 ).game
 """The same with nine cards."""
-
-
-class Apart:
-    """A bucket for every hand on every board, as a set, that contains a given one."""
-
-    def __init__(self, game: Game, board: Sequence[Card] = ()) -> None:
-        self.hands = len(hands_of(game))
-        self.lengths = [game.board_cards_by(street) for street in range(game.num_rounds)]
-        left = sorted(set(game.deck()) - set(board))
-        self.boards = {
-            frozenset((*board, *more)): place
-            for length in sorted({max(length, len(board)) for length in self.lengths})
-            for place, more in enumerate(combinations(left, length - len(board)))
-        }
-        sizes = [sum(len(each) == length for each in self.boards) for length in self.lengths]
-        self.counts = tuple([self.hands * max(size, 1) for size in sizes])
-        self.digest = f"apart {len(left)}"
-
-    def buckets(self, board: Sequence[Card]) -> Buckets:
-        first = self.hands * self.boards.get(frozenset(board), 0)
-        return np.arange(first, first + self.hands).astype(np.uint16)
-
-    def deal(self, board: Sequence[Card]) -> Buckets:
-        return np.stack([self.buckets(board[:length]) for length in self.lengths])
 
 
 @dataclass(frozen=True)

@@ -56,13 +56,13 @@ def contest(
         for walker, (a, b) in zip(walkers, seats, strict=True)
     ]
     rng = np.random.default_rng((seed, boards))
-    won = np.zeros((boards, 2))
+    won, pairs = np.zeros((boards, 2)), walkers[0].dealer.num_pairs()
     with ThreadPoolExecutor(threads) as pool:
         for number in range(boards):
             board = walkers[0].dealer.draw(rng)
             for seat, walker in enumerate(walkers):
                 values = walker.walk(board, weights[seat], pool=pool if threads > 1 else None).values
-                won[number, seat] = values[seat].sum() / walker.dealer.num_pairs
+                won[number, seat] = values[seat].sum() / pairs
             if number >= 1:
                 tell(number + 1, _score(won[: number + 1]))
     return _score(won)

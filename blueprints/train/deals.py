@@ -15,13 +15,18 @@ from blueprints.train.walk import Deal
 from protocol.cards import Card
 from protocol.game import Game
 from protocol.kernels import rank_hands
+from solver.deals import opposing_weights
 from solver.subgame import hands_of
 from solver.sweeps import NUM_CARD_ROWS
-from solver.tables import padded
+from solver.tables import F64, padded
 from solver.vectors import LANES
 
 _ADDED, _NEVER = NUM_CARD_ROWS - 2, NUM_CARD_ROWS - 1
 """Card rows of one-card hands: one that is added to, one that stays zero."""
+
+
+Ranges = tuple[F64 | None, F64 | None]
+"""Weights of both players' hands at the root; None for all alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +58,14 @@ class Dealer:
         """Hands of the whole deck."""
         return len(self._held)
 
-    @property
-    def num_pairs(self) -> int:
-        """Ways to deal both players a hand beside a final board."""
-        left = self.game.num_suits * self.game.num_ranks - sum(self.game.num_board_cards)
-        return comb(left, self.game.num_hole_cards) * comb(left - self.game.num_hole_cards, self.game.num_hole_cards)
+    def num_pairs(self, ranges: Ranges = (None, None)) -> float:
+        """Pairs of hands that a final board leaves, by their weights: the mean over all boards."""
+        hands, deck = hands_of(self.game), self.game.num_suits * self.game.num_ranks
+        weights = [np.ones(len(hands)) if each is None else np.asarray(each, np.float64) for each in ranges]
+        mine, theirs = (np.where(np.isin(self._held, self.board).any(axis=1), 0.0, each) for each in weights)
+        pairs = float(mine @ opposing_weights(hands, hands, theirs))
+        left, missing = deck - len(self.board), sum(self.game.num_board_cards) - len(self.board)
+        return pairs * comb(left - 2 * self.game.num_hole_cards, missing) / comb(left, missing)
 
     def draw(self, rng: np.random.Generator) -> tuple[Card, ...]:
         """A final board at random."""

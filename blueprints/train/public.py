@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
 from blueprints.train import walk
-from blueprints.train.deals import Dealer
+from blueprints.train.deals import Dealer, Ranges
 from blueprints.train.layout import F32, I32, PART_ROOTS, Bases, Parts, bases_of, cut
 from blueprints.train.walk import Frames, Scratch, Strategies, Training
 from blueprints.tree import BettingTree
@@ -24,10 +24,6 @@ from solver.vectors import LANES
 
 SPLIT: Final = 2
 """From the turn on, subtrees are shared out among threads."""
-
-
-Ranges = tuple[F64 | None, F64 | None]
-"""Weights of both players' hands at the root; None for all alike."""
 
 
 class Walked(NamedTuple):
@@ -206,7 +202,7 @@ class PublicSampling:
             table = self._tables.of_part(self._regrets, part)
             largest = np.maximum.reduceat(table, self._tables.begins(part), axis=0)
             total += float(np.maximum(largest, 0.0).sum(dtype=np.float64))
-        return total / 2 / max(self._weight, 1.0) / self._walker.dealer.num_pairs
+        return total / 2 / max(self._weight, 1.0) / self._walker.dealer.num_pairs(self._ranges)
 
     def averages(self) -> tuple[F32, ...]:
         """By street of the game [edge of the street, bucket], in the order of the tree."""

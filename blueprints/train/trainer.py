@@ -33,6 +33,8 @@ from solver.tables import F32
 _SETTINGS: Final = "settings.json"
 _CHECKPOINT: Final = "checkpoint.npz"
 _LOG: Final = "log.jsonl"
+_OF_EXTERNAL: Final = ("skipping", "skip_from", "skip_below")
+"""Settings that only external sampling looks at."""
 
 
 Tables = Sequence[npt.NDArray[Any]]
@@ -190,7 +192,8 @@ class Run:
 
 def _described(settings: BlueprintSettings) -> dict[str, Any]:
     """All that decides what a period does: a run may be made longer."""
-    return settings.model_dump(mode="json", exclude={"trainer": {"periods"}})
+    without = {"periods"} | (set() if settings.trainer.sampling is Sampling.EXTERNAL else set(_OF_EXTERNAL))
+    return settings.model_dump(mode="json", exclude={"trainer": without})
 
 
 def _difference(found: dict[str, Any], mine: Any, key: str) -> str:
