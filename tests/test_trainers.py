@@ -145,7 +145,8 @@ def test_identity_buckets_are_no_abstraction(make_case: Callable[[], Case], menu
         trainer = each.public()
         added, averages, _ = one_iteration(each, trainer, np.zeros_like(trainer._regrets))
         found.append([trainer._tables.unpacked(numbers.astype(np.float32)) for numbers in (added, averages)])
-    for street, length in enumerate(cards.lengths):
+    lengths = [here.game.board_cards_by(street) for street in range(here.game.num_rounds)]
+    for street, length in enumerate(lengths):
         summed = [np.zeros(found[0][kind][street].shape) for kind in range(2)]
         for board in combinations(sorted(here.game.deck()), length):
             dead = [bool(set(hand) & set(board)) for hand in hands_of(here.game)]
