@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.blueprints.configs import add_threads
 from bot.study.progress import ShareBar, short
-from protocol.errors import BlueprintError
+from protocol.errors import BlueprintError, ConfigError
 
 if TYPE_CHECKING:
     from blueprints.storage import Blueprint
@@ -32,6 +32,8 @@ def run_command(options: argparse.Namespace) -> int:
     from blueprints.storage import Blueprint
     from blueprints.train.contest import contest
 
+    if options.boards < 2:
+        raise ConfigError(f"--boards {options.boards}: expected 2 at least")
     first, second = Blueprint.open(options.first), Blueprint.open(options.second)
     if first.tree.digest != second.tree.digest:
         raise BlueprintError(

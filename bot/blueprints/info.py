@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.blueprints.files import add_file, open_file
 
 if TYPE_CHECKING:
+    from blueprints.cards.quality import Quality
     from blueprints.storage import Blueprint
 
 _STREETS: Final = ("preflop", "flop", "turn", "river")
@@ -17,16 +19,40 @@ _STREETS: Final = ("preflop", "flop", "turn", "river")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file."""
     add_file(parser)
+    parser.add_argument(
+        "--quality", action="store_true", help="measure, too, how much its buckets cannot tell apart (a minute)"
+    )
 
 
 def run_command(options: argparse.Namespace) -> int:
     """Print it."""
     blueprint = open_file(options)
+    measured = _quality(blueprint) if options.quality else None
     if options.json:
-        print(json.dumps(info_data(blueprint), indent=1))
+        data = info_data(blueprint)
+        if measured is not None:
+            data["quality"] = asdict(measured)
+        print(json.dumps(data, indent=1))
     else:
         _print(blueprint)
+        if measured is not None:
+            print(f"\non {measured.sample:,} hands on boards of each street:\n{measured}")
     return 0
+
+
+def _quality(blueprint: Blueprint) -> Quality:
+    """See `blueprints.cards.quality`; hold'em only."""
+    from blueprints.cards.quality import quality
+    from blueprints.shipped import tables_folder
+    from bot.study.progress import ShareBar
+
+    blueprint.centroids()  # or an error that says that this is a small game
+    with ShareBar("buckets", "paratus blueprint info") as bar:
+
+        def show(task: str, share: float, left_s: float) -> None:
+            bar.show(share, task)
+
+        return quality(blueprint.cards(tables_folder(), show), progress=show)
 
 
 def info_data(blueprint: Blueprint) -> dict[str, Any]:

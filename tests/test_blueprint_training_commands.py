@@ -1,0 +1,150 @@
+"""`paratus blueprint price|train|contest`, on no-limit Leduc, where all is over in seconds."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from blueprint_files import small_game, write
+
+from blueprints.storage import Blueprint
+from bot import cli
+
+CONFIG = """\
+name = "leduc"
+game = "leduc"
+menu = "100%,a / a"
+[trainer]
+walks = {walks}
+periods = {periods}
+"""
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    """Run a command in this process and folder: its exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call_main(*arguments):
+        try:
+            code = cli.main(["blueprint", *map(str, arguments)])
+        except SystemExit as exit_:
+            code = exit_.code
+        return code, *capsys.readouterr()
+
+    return call_main
+
+
+@pytest.fixture
+def config(tmp_path) -> Path:
+    path = tmp_path / "leduc.toml"
+    path.write_text(CONFIG.format(walks=50, periods=2))
+    return path
+
+
+def test_price(call, config):
+    code, out, err = call("price", config, "--threads", "1", "--json")
+    assert (code, err) == (0, "")
+    price = json.loads(out)
+    assert [street["buckets"] for street in price["streets"]] == [3, 9]
+    pairs = sum(street["actions"] * street["buckets"] for street in price["streets"])
+    assert price["file_bytes"] == pairs
+    assert price["training_bytes"] >= 2 * 4 * pairs
+    assert price["walks"] == 100
+    assert price["hours"] == pytest.approx(100 / price["walks_a_second"] / 3600)
+    code, out, _ = call("price", config, "--threads", "1")
+    assert code == 0
+    for words in ("memory while training", "updates", "hours for the 100 walks", "information sets"):
+        assert words in out
+
+
+def test_train_and_go_on(call, config):
+    code, out, err = call("train", config, "--threads", "1")
+    assert code == 0
+    assert out == "written to training/leduc/leduc.blueprint\n"
+    assert err.count("\n") == 2
+    assert err.startswith("period 1 of 2, ")
+    assert " left: 50 walks (" in err
+    assert "positive regret" in err
+    file = Path("training/leduc/leduc.blueprint")
+    blueprint = Blueprint.open(file, verify=True)
+    assert (blueprint.header.training.walks, blueprint.header.training.periods) == (100, 2)
+    code, out, err = call("train", config, "--periods", "4", "--out", "more.blueprint", "--json")
+    assert code == 0
+    assert err.startswith("paratus blueprint train: goes on after period 2\nperiod 3 of 4, ")
+    found = json.loads(out)
+    assert (found["file"], found["number"], found["done"]) == ("more.blueprint", 4, True)
+    assert found["hash"] == Blueprint.open(Path("more.blueprint"), verify=True).digest != blueprint.digest
+
+
+def test_begin_from_a_file(call, config, tmp_path):
+    assert call("train", config)[0] == 0
+    file = "training/leduc/leduc.blueprint"
+    code, _, err = call("train", config, "--folder", "again", "--begin-from", file)
+    assert code == 0
+    code, _, err = call("train", config, "--folder", "again", "--periods", "3")
+    assert code == 1
+    assert "begun from" in err
+    assert call("train", config, "--folder", "again", "--periods", "3", "--begin-from", file)[0] == 0
+    other = tmp_path / "other.toml"
+    other.write_text(CONFIG.format(walks=50, periods=2).replace("100%,a / a", "50%,a / a"))
+    code, _, err = call("train", other, "--folder", "new", "--begin-from", file)
+    assert code == 2
+    assert "menu = 100%,a / a: expected 50%,a / a" in err
+
+
+def test_ctrl_c_ends_after_the_period_and_writes_the_file(tmp_path):
+    path = tmp_path / "leduc.toml"
+    path.write_text(CONFIG.format(walks=400, periods=100_000))
+    command = [sys.executable, "-m", "bot.cli", "blueprint", "train", str(path), "--folder", str(tmp_path / "run")]
+    process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("period 1 of 100,000")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "stops after this period" in err
+    found = json.loads(out)
+    assert not found["done"]
+    blueprint = Blueprint.open(Path(found["file"]), verify=True)
+    assert blueprint.header.training.periods == found["number"] >= 1
+
+
+def test_contest(call, config):
+    assert call("train", config, "--periods", "1", "--out", "early.blueprint")[0] == 0
+    assert call("train", config, "--periods", "40", "--out", "late.blueprint")[0] == 0
+    code, out, _ = call("contest", "late.blueprint", "early.blueprint", "--boards", "60", "--json")
+    assert code == 0
+    there = json.loads(out)
+    assert there["boards"] == 60
+    assert there["chips"] > 0
+    back = json.loads(call("contest", "early.blueprint", "late.blueprint", "--boards", "60", "--json")[1])
+    assert back["chips"] == pytest.approx(-there["chips"])
+    code, out, _ = call("contest", "late.blueprint", "late.blueprint", "--boards", "20")
+    assert code == 0
+    assert "all pairs of hands on 20 boards, 95 % intervals" in out
+    assert "both seats        +0 ± 0 mbb/g" in out or "both seats        -0 ± 0 mbb/g" in out or "e-" in out
+
+
+def test_refused(call, config, tmp_path):
+    write(tmp_path / "other.blueprint", small_game(), "50%,a / a")
+    assert call("train", config)[0] == 0
+    for arguments, message in (
+        (("contest", "training/leduc/leduc.blueprint", "other.blueprint"), "expected those of"),
+        (("contest", "nothing", "other.blueprint"), "nothing"),
+        (("contest", "other.blueprint", "other.blueprint", "--boards", "1"), "--boards"),
+        (("train", "nothing"), "expected one of small, standard, tiny, or a file"),
+        (("train", config, "--hours", "0"), "--hours 0.0: expected more than 0"),
+        (("train", config, "--threads", "0"), "expected 1 to 256"),
+        (("price", "nothing"), "expected one of"),
+        (("info", "other.blueprint", "--quality"), "card abstraction"),
+    ):
+        code, out, err = call(*arguments)
+        assert code in (1, 2), arguments
+        assert out == "", arguments
+        assert message in err, arguments
+        assert err.count("\n") == 1, arguments
