@@ -246,7 +246,7 @@ def _scratch(parts: Parts, buckets: list[int], hands: int, frames: int) -> Scrat
         value=aligned_zeros((hands + 1) * chunk),
         back=aligned_zeros(PART_ROOTS * hands),
         sums=aligned_zeros(int((2 * np.array(buckets)[parts.street] * width).max())),
-        roots=aligned_zeros(int(parts.roots.max()) * LANES),
+        roots=aligned_zeros(max(buckets) * LANES),
         weights=aligned_zeros(most_edges * LANES),
         means=aligned_zeros(most_edges * LANES),
         tile=aligned_zeros(2 * LANES * LANES),

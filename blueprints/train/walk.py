@@ -104,7 +104,7 @@ class Scratch(NamedTuple):
     value: F32
     back: F32  # [root][hand] values
     sums: F32  # [player][bucket][lane]
-    roots: F32  # [root][bucket of a block] sums of reaches
+    roots: F32  # [bucket][root] sums of reaches
     weights: F32  # [edge][bucket of a block] regrets
     means: F32  # [edge][bucket of a block] averages
     tile: F32  # 2 × 16 × 16
@@ -141,14 +141,12 @@ def _put_back(source, target, at, stride, meant, edges, tile):
 
 
 @kernel
-def _sum_roots(bucket_of, live, block, num_roots, above, start_at, stride, roots):
-    """The reaches of each root's hands by bucket of a block."""
-    roots[: num_roots * LANES] = _NOTHING
+def _sum_roots(bucket_of, live, blocks, above, start_at, come, roots):
+    """The reaches of hands by bucket, a vector of roots each."""
+    _zero(roots, 0, blocks * LANES * LANES)
     for hand in range(live):
-        bucket = item(bucket_of, hand) - block * LANES
-        if 0 <= bucket < LANES:
-            for root in range(num_roots):
-                roots[root * LANES + bucket] += above[start_at + hand * stride + root]
+        place = item(bucket_of, hand) * LANES
+        store(roots, place, add(load(roots, place), load(above, start_at + hand * come)))
 
 
 @kernel
@@ -244,22 +242,25 @@ def down(parts, deal, strategies, training, part, above, start_at, come, frames,
     )  # fmt: skip
     rows, tile, stride = address(scratch.rows, 0), address(scratch.tile, 0), strategies.stride[part]
     weights, means = address(scratch.weights, 0), address(scratch.means, 0)
+    roots, reached = address(scratch.roots, 0), address(scratch.tile, LANES * LANES)
     to = frame.coefficients[part]
     for player in range(2):
         at = strategies.at[player, part]
         for root in range(num_roots):
             store(rows, root * LANES, splat(_ONE))
+        if training.learns:
+            bucket_of, blocks = _buckets(deal, player, street), deal.blocks[player, street]
+            _sum_roots(bucket_of, deal.live, blocks, above, start_at[player], come, roots)
         for block in range(deal.blocks[player, street]):
             meant = _meant(deal, player, street, block)
             learnt = address(strategies.of_0, at) if player == 0 else address(strategies.of_1, at)
             _fetch(learnt, 0, stride, meant, edges, weights, tile)
             _play(where, player, num_nodes, weights, rows)
             if training.learns:
-                bucket_of = _buckets(deal, player, street)
-                _sum_roots(bucket_of, deal.live, block, num_roots, above, start_at[player], come, scratch.roots)
+                turn(roots, block * LANES * LANES, LANES, reached, 0, LANES)
                 average = address(training.average, at)
                 _fetch(average, 0, stride, meant, edges, means, tile)
-                _remember(where, player, num_nodes, means, training.weight, address(scratch.roots, 0), rows)
+                _remember(where, player, num_nodes, means, training.weight, reached, rows)
                 _put_back(means, average, 0, stride, meant, edges, tile)
             for lane in range(0, width, LANES):
                 for number in range(LANES):
