@@ -9,8 +9,9 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
 
-match: .venv/.installed  ## play a match of the default bot through the dealer, and print its result
-	$(BIN)/paratus match holdem.nolimit.2p.reverse_blinds random always-call --hands 2000 --seed 1 --duplicate
+match: .venv/.installed  ## play a match of the trained strategy through the dealer, and print its result
+	$(BIN)/paratus warm ranking blueprint
+	$(BIN)/paratus match holdem.nolimit.2p.reverse_blinds blueprint always-call --hands 2000 --seed 1 --duplicate
 
 test: .venv/.developed  ## every test but the long proofs
 	$(BIN)/python -m pytest

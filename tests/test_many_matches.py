@@ -52,7 +52,8 @@ GAMES = [
         "kuhn.limit.3p",
     )
 ]
-AGENTS = sorted(set(STRATEGIES) - {"nested"})  # which thinks: two cores cannot do that for a hundred matches at once
+# Not nested, which thinks: two cores cannot do that for a hundred matches at once; nor a blueprint, which is for one game.
+AGENTS = sorted(set(STRATEGIES) - {"nested", "blueprint"})
 
 
 @dataclass(frozen=True)
