@@ -127,6 +127,22 @@ class Lookup:
         """The node of a decision; None if the tree has nothing for that player on that street."""
         return _Walk(self, draw).to(state)
 
+    def root(self, state: State, draw: Draw) -> int:
+        """The root at which a street goes on that has just begun.
+
+        If the walk ends inside a street, it is the one with the most similar chips; of several such, one where the same
+        player raised last.
+        """
+        walk, tree = _Walk(self, draw), self._tree
+        place = walk.to(state)
+        roots = range(int(tree.street_at[state.street]), int(tree.street_at[state.street + 1]))
+        starts = tree.root_at[roots.start : roots.stop]
+        if place is None or place.node not in starts:
+            chips = self._scale(tree.committed[starts].max(axis=1)) - self._scale(np.array(state.maximum))
+            raised = self._raisers[starts] != walk.raiser
+            return roots.start + int((np.abs(chips) + _TIE * raised).argmin())
+        return roots.start + int(np.searchsorted(starts, place.node))
+
     def edge(self, state: State, action: Action, draw: Draw) -> tuple[Place, int] | None:
         """The node of a decision, and what an action there is taken for: an action of the node, by number."""
         walk = _Walk(self, draw)
@@ -256,7 +272,8 @@ class _Walk:
         self._actor = self._able(game.first_player[0])
         self._least_to = max(2 * max(game.blind), 1)
         self._node: int | None = 0
-        self._raiser = _NO_RAISER
+        self.raiser = _NO_RAISER
+        """Who raised last, after `to`."""
         self._as_all_in = False
 
     def to(self, state: State) -> Place | None:
@@ -326,7 +343,7 @@ class _Walk:
         maximum, stack = max(self._committed), self._game.stack[self._actor]
         if isinstance(action, Raise):
             self._least_to = max(self._least_to, 2 * action.to - maximum)
-            self._committed[self._actor], self._raiser = action.to, self._actor
+            self._committed[self._actor], self.raiser = action.to, self._actor
         elif isinstance(action, Call):
             self._committed[self._actor] = min(maximum, stack)
         self._actions += 1
@@ -343,7 +360,7 @@ class _Walk:
             self._node = leads
         else:
             self._jumps += 1
-            self._node = self._lookup.nearest(street, actor, self._committed, self._raiser)
+            self._node = self._lookup.nearest(street, actor, self._committed, self.raiser)
 
     def _able(self, player: int) -> int:
         """That player, or the other if all its chips are in."""

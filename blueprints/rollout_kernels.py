@@ -328,22 +328,26 @@ def take(values, hands, size, lanes, players, shared, begin):
 
 
 @kernel
-def show(deal, hands, reaches, chips, values, scratch):
-    """Showdowns of `reaches` [player, leaf, any hand] for so many `chips` [leaf]; to `values`."""
+def end(deal, hands, reaches, chips, shown, values, scratch):
+    """Showdowns of `reaches` [player, leaf, any hand] for `chips` [player, leaf], or folds; to `values`."""
     order, group, minus = address(deal.order, 0), address(deal.group, 0), address(deal.minus, 0)
-    cards, totals = address(deal.cards, 0), address(scratch.totals, 0)
+    cards, twin, totals = address(deal.cards, 0), address(deal.twin, 0), address(scratch.totals, 0)
     reach, value, paid = address(scratch.reach, 0), address(scratch.value, 0), address(scratch.chips, 0)
-    for first in range(0, chips.size, MAX_VECTORS * LANES):
-        count = min(chips.size - first, MAX_VECTORS * LANES)
+    for first in range(0, chips.shape[1], MAX_VECTORS * LANES):
+        count = min(chips.shape[1] - first, MAX_VECTORS * LANES)
         vectors = (count + LANES - 1) // LANES
         width = vectors * LANES
-        scratch.chips[:count] = chips[first : first + count]
         for player in range(2):
+            scratch.chips[:count] = chips[player, first : first + count]
             _zero(reach, 0, deal.live * width)
+            _zero(reach, deal.order.size * width, width)
             for hand in range(hands.size):
                 for leaf in range(count):
                     scratch.reach[hand * width + leaf] = reaches[1 - player, first + leaf, hands[hand]]
-            showdowns(vectors, order, group, minus, order, group, cards, deal.groups, paid, reach, value, totals)
+            if shown:
+                showdowns(vectors, order, group, minus, order, group, cards, deal.groups, paid, reach, value, totals)
+            else:
+                folds(vectors, minus, twin, deal.live, cards, deal.live, paid, reach, value, totals)
             for hand in range(hands.size):
                 for leaf in range(count):
                     values[player, first + leaf, hands[hand]] = scratch.value[hand * width + leaf]

@@ -112,6 +112,11 @@ class Rollouts:
         self._deals: OrderedDict[tuple[Card, ...], tuple[Deal, Hands]] = OrderedDict()
         self._show = _scratch(None, self._dealer.num_hands, 1, 0)
 
+    @property
+    def num_hands(self) -> int:
+        """Hands of the whole deck: the last dimension of reaches and values."""
+        return self._dealer.all_hands
+
     def draw(self, board: Board, rng: np.random.Generator) -> tuple[Card, ...]:
         """The cards to come, uniformly from those that the board leaves, in the order of dealing."""
         left = [card for card in sorted(self.game.deck()) if card not in board]
@@ -162,13 +167,23 @@ class Rollouts:
 
         `reaches` are [player, leaf, hand], float32; the loser of a leaf pays its `chips`.
         """
-        deal, hands = self._deal(tuple(board))
         paid = np.asarray(chips, np.float32)
-        expected = 2, len(paid), self._dealer.all_hands
+        return self._ended(board, reaches, np.stack([paid, paid]), shown=True)
+
+    def fold_values(self, board: Board, reaches: F32, chips: npt.ArrayLike) -> F32:
+        """[player, leaf, hand] where somebody has folded: player i wins `chips[i, leaf]`, which may be below 0.
+
+        A fold needs no board; on one it is a sample of the same deals as the values of other leaves.
+        """
+        return self._ended(board, reaches, np.asarray(chips, np.float32), shown=False)
+
+    def _ended(self, board: Board, reaches: F32, chips: F32, *, shown: bool) -> F32:
+        deal, hands = self._deal(tuple(board))
+        expected = 2, chips.shape[1], self._dealer.all_hands
         if reaches.dtype != np.float32 or reaches.shape != expected:
             raise BlueprintError(f"reaches are {reaches.dtype}{reaches.shape}: expected float32{expected}")
         values = np.zeros(expected, np.float32)
-        kernels.show(deal, hands, np.ascontiguousarray(reaches), paid, values, self._show)
+        kernels.end(deal, hands, np.ascontiguousarray(reaches), chips, shown, values, self._show)
         return values
 
     def _missing(self, board: Board) -> int:

@@ -26,11 +26,15 @@ class Clock:
         monotonic: Callable[[], float] = time.monotonic,
         *,
         way_s: float = 0.0,
+        think_s: float = 0.0,
         hands_begun: int = 0,
         used_s: float = 0.0,
     ) -> None:
-        """`hands_begun` and `used_s`: what an interrupted match had used before."""
+        """`think_s`: how long a hand may take on average, if not 0 and less than allowed; `hands_begun` and `used_s`:
+        what an interrupted match had used before.
+        """
         self._way_s = way_s
+        self._think_s = think_s or float("inf")
         self._limits = limits
         self._hands = hands
         self._margin_s = margin_s
@@ -56,7 +60,7 @@ class Clock:
         hands_left = max(self._hands - self._hands_begun + 1, 1)
         return Budget(
             deadline_s=self._monotonic() + max(left_s - min(self._margin_s, left_s / 5), 0.0),
-            fair_share_s=max(match_left_s, 0.0) / hands_left,
+            fair_share_s=min(max(match_left_s, 0.0) / hands_left, self._think_s),
         )
 
     def spent(self, seconds: float) -> None:

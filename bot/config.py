@@ -13,8 +13,8 @@ from pydantic_core import ErrorDetails
 from protocol.errors import ConfigError, quote
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
-from strategies.search.settings import NestedSettings
-from strategies.settings import LookupSettings, StrategySettings
+from strategies.search.settings import LimitedSettings, NestedSettings
+from strategies.settings import LookupSettings, RouterSettings, StrategySettings
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"
@@ -52,6 +52,7 @@ class ClockSection(_Section):
     per_hand_s: Seconds = 7.0
     margin_s: float = Field(default=0.2, ge=0, le=1e9)
     way_s: float = Field(default=0.005, ge=0, le=1e9)
+    think_s: float = Field(default=0.0, ge=0, le=1e9)
     assumed_hands: int = Field(default=3000, ge=1)
 
     @property
@@ -75,13 +76,15 @@ class BotConfig(_Section):
     store: StoreSection = StoreSection()
     clock: ClockSection = ClockSection()
     wait: WaitSection = WaitSection()
+    router: RouterSettings = RouterSettings()
+    limited: LimitedSettings = LimitedSettings()
     blueprint: LookupSettings = LookupSettings()
     nested: NestedSettings = NestedSettings()
 
     @property
     def strategies(self) -> StrategySettings:
         """What strategies are told."""
-        return StrategySettings(blueprint=self.blueprint, nested=self.nested)
+        return StrategySettings(router=self.router, limited=self.limited, blueprint=self.blueprint, nested=self.nested)
 
 
 def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotConfig:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from importlib.metadata import version
@@ -18,7 +19,7 @@ from typing import Any, Final
 from bot.config import DEFAULT_FILE, GAME_VARIABLE, BotConfig, load_config
 from bot.folders import data_home
 from bot.session import Ending, Outcome, Session
-from protocol.errors import ConfigError, DeadlineExceeded, Disconnected
+from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, quote
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.stream import connect, run
 from strategies.registry import STRATEGIES, make_strategy
@@ -43,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="S", type=int, help="seed of every random draw")
     parser.add_argument("--match", metavar="KEY", help="name of the match, part of the key of every draw")
     parser.add_argument("--hands", metavar="N", type=int, help="hands of the match, if known")
+    parser.add_argument(
+        "--think", metavar="TIME", help="how long a hand may take on average: 0.5s, 2s, 7s (default: what is allowed)"
+    )
     parser.add_argument("--store", metavar="FILE", help="match store to write (default: a new one in your data folder)")
     parser.add_argument("--no-store", action="store_true", help="keep no record")
     parser.add_argument("--resume", action="store_true", help="go on in the store's row of an interrupted match")
@@ -109,8 +113,16 @@ def _overrides(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         store["enabled"] = False
     if options.resume:
         store["resume"] = True
-    sections = {"bot": bot, "store": store}
+    clock = {"think_s": None if options.think is None else _seconds(options.think)}
+    sections = {"bot": bot, "store": store, "clock": clock}
     return {name: {key: value for key, value in keys.items() if value is not None} for name, keys in sections.items()}
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?s?", text.strip())
+    if found is None or not float(found.group(1)):
+        raise ConfigError(f"--think {quote(text)}: expected seconds above 0, as in 0.5s, 2s or 7s")
+    return float(found.group(1))
 
 
 def _open_store(config: BotConfig, game: Game, strategy: Strategy) -> MatchStore:

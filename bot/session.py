@@ -26,9 +26,9 @@ from protocol.stream import LineStream
 from protocol.wire import MatchState
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
-from strategies.policy import FALLBACK, Policy, check_policy, hand_column
+from strategies.policy import Policy, check_policy, hand_column
 from strategies.store import MatchStore
-from strategies.strategy import Budget, Decided, Spot, Strategy
+from strategies.strategy import Budget, Decided, HasSpare, Spot, Strategy
 
 
 class Outcome(Enum):
@@ -75,6 +75,7 @@ class Session:
             config.clock.margin_s,
             monotonic,
             way_s=config.clock.way_s,
+            think_s=config.clock.think_s,
             hands_begun=self._hands_before,
             used_s=used_s,
         )
@@ -161,7 +162,7 @@ class Session:
             spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
             policy = await self._think(spot, budget)
             check_policy(policy, asked.state, asked.deal.board)
-            self.fallbacks += policy.origin.route == FALLBACK
+            self.fallbacks += policy.origin.is_fallback
         except IllegalAction as error:
             policy = self._fall_back(asked, f"{self._strategy.name} offered an illegal action: {error}")
         except TimeoutError:
@@ -231,7 +232,14 @@ class Session:
         return Draws(bot.seed, bot.match, self._hand or 0, len(state.actions), purpose)
 
     def _fall_back(self, asked: MatchState, reason: str) -> Policy:
+        """What the strategy has in reserve, or to check or fold."""
         self.fallbacks += 1
+        if isinstance(self._strategy, HasSpare):
+            with contextlib.suppress(Exception):  # whatever a strategy raises, the match goes on
+                spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
+                policy = self._strategy.spare(spot, self._draws("strategy", asked.state))
+                check_policy(policy, asked.state, asked.deal.board)
+                return replace(policy, origin=replace(policy.origin, reason=reason))
         return check_or_fold(asked.state, reason)
 
     def _all_played(self) -> bool:

@@ -37,7 +37,8 @@ Weights = npt.NDArray[np.uint16]
 
 
 FALLBACK: Final = "fallback"
-"""The route of an answer given because nothing better was to be had; every one is counted."""
+"""The route of an answer given because nothing better was to be had, or the beginning of it: `fallback/blueprint`.
+Every one is counted."""
 
 
 class PolicyError(ParatusError):
@@ -74,6 +75,11 @@ class Origin:
     """Which blueprint or network, by name or hash."""
     details: str = "{}"
     """JSON: what else the route has to say."""
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether something better should have decided."""
+        return self.route.partition("/")[0] == FALLBACK
 
     def __post_init__(self) -> None:
         """Made fit to be stored: a reason may be the text of any exception, a count any kind of integer."""

@@ -10,7 +10,7 @@ from strategies.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Ran
 from strategies.settings import StrategySettings
 from strategies.strategy import Strategy, StrategyFactory
 
-DEFAULT_AGENT: Final = "random"
+DEFAULT_AGENT: Final = "paratus"
 
 
 def _plain(kind: type[Strategy]) -> StrategyFactory:
@@ -21,7 +21,7 @@ def _nested(game: Game, settings: StrategySettings) -> Strategy:
     from strategies.search.nested import NestedSearch  # the solver, which is slow to import
 
     name = settings.nested.base
-    others = [other for other in STRATEGIES if other != NestedSearch.name]
+    others = [other for other in STRATEGIES if other not in (NestedSearch.name, DEFAULT_AGENT)]
     if name not in others:
         raise ConfigError(f"nested.base = {quote(name)}: expected one of {', '.join(others)}")
     return NestedSearch(game, settings.nested, make_strategy(name, game, settings))
@@ -33,10 +33,25 @@ def _blueprint(game: Game, settings: StrategySettings) -> Strategy:
     return BlueprintLookup(game, settings.blueprint)
 
 
+def _limited(game: Game, settings: StrategySettings) -> Strategy:
+    from strategies.blueprint import BlueprintLookup
+    from strategies.search.limited import LimitedSearch
+
+    return LimitedSearch(game, settings.limited, BlueprintLookup(game, settings.blueprint))
+
+
+def _paratus(game: Game, settings: StrategySettings) -> Strategy:
+    from strategies.router import Router
+
+    return Router(game, settings)
+
+
 STRATEGIES: Final[dict[str, StrategyFactory]] = {
     **{kind.name: _plain(kind) for kind in (AlwaysFold, AlwaysCall, AlwaysRaise, AllIn, Random)},
     "blueprint": _blueprint,
     "nested": _nested,
+    "limited": _limited,
+    "paratus": _paratus,
 }
 
 

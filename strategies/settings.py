@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Literal
 
-from strategies.search.settings import NestedSettings
+from pydantic import BaseModel, ConfigDict, Field
+
+from strategies.search.settings import LimitedSettings, NestedSettings
 
 
 class LookupSettings(BaseModel):
@@ -20,10 +22,32 @@ class LookupSettings(BaseModel):
     """Whether buckets of rivers are kept in a table (291 MB) or computed each time."""
 
 
+Early = Literal["blueprint", "limited"]
+Late = Literal["blueprint", "nested"]
+
+
+class RouterSettings(BaseModel):
+    """Section [router]: what agent `paratus` decides by."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    preflop: Early = "limited"
+    """Where somebody has bet a size that the blueprint does not have; else it is the blueprint."""
+    flop: Early = "limited"
+    turn: Late = "nested"
+    river: Late = "nested"
+    threshold: float = Field(default=0.0, ge=0, lt=0.5)
+    """Actions that a hand would take less often than this it never takes."""
+    purify: bool = False
+    """Whether each hand takes its likeliest action alone."""
+
+
 class StrategySettings(BaseModel):
     """Those of every strategy that has any."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    router: RouterSettings = RouterSettings()
     nested: NestedSettings = NestedSettings()
+    limited: LimitedSettings = LimitedSettings()
     blueprint: LookupSettings = LookupSettings()

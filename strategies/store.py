@@ -258,7 +258,7 @@ class StoreReader:
 
     def fallbacks(self) -> int:
         """Decisions, over all matches, that were not made as they should have been."""
-        rows = self._rows("SELECT count(*) FROM decision WHERE route = 'fallback'", ())
+        rows = self._rows("SELECT count(*) FROM decision WHERE route = 'fallback' OR route LIKE 'fallback/%'", ())
         return int(next(rows)[0])
 
     def _rows(self, query: str, values: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:

@@ -52,6 +52,10 @@ class Budget:
     fair_share_s: float
     """What is left for the match divided by the hands left: spend more here, and less is left for others."""
 
+    def share_s(self, share: float) -> float:
+        """A share of what a hand may take on average."""
+        return share * self.fair_share_s
+
     @property
     def left_s(self) -> float:
         """Seconds until the deadline."""
@@ -86,6 +90,15 @@ class ReadsActions(Protocol):
 
     def likelihood(self, spot: Spot, action: Action, draws: Draws) -> NDArray[np.float32] | None:
         """[hand] how likely each hand takes `action`, or what stands for it; None where nothing can be said."""
+        ...
+
+
+@runtime_checkable
+class HasSpare(Protocol):
+    """A strategy with a second one, worse but at once, for when it fails or is late."""
+
+    def spare(self, spot: Spot, draws: Draws) -> Policy:
+        """An answer in well under a millisecond, whatever the strategy is doing in another thread."""
         ...
 
 

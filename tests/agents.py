@@ -6,7 +6,7 @@ from blueprint_files import settings_for
 
 from protocol.game import Game
 from strategies.registry import make_strategy
-from strategies.search.settings import Effort, MenuRule, NestedSettings
+from strategies.search.settings import Effort, LimitedSettings, MenuRule, NestedSettings
 from strategies.settings import StrategySettings
 from strategies.strategy import Strategy
 
@@ -15,11 +15,16 @@ QUICK = StrategySettings(
         turn=Effort(iterations=3, share=1.0),
         river=Effort(iterations=20, share=1.0),
         menus=(MenuRule(menu="100%,a / a"),),
-    )
+    ),
+    limited=LimitedSettings(
+        preflop=Effort(iterations=2, share=1.0), flop=Effort(iterations=5, share=1.0), threads=1, keep=False
+    ),
 )
+OVER_A_BLUEPRINT = ("blueprint", "limited", "paratus")
 
 
 def make_quick(agent: str, game: Game) -> Strategy:
     """For tests in which it matters little how well it plays; a blueprint is random."""
-    settings = QUICK.model_copy(update={"blueprint": settings_for(game)}) if agent == "blueprint" else QUICK
+    over = agent in OVER_A_BLUEPRINT
+    settings = QUICK.model_copy(update={"blueprint": settings_for(game)}) if over else QUICK
     return make_strategy(agent, game, settings)

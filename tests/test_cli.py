@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from blueprint_files import HOLDEM, settings_for
 
 from bot import cli, doctor
 from bot.config import DEFAULT_FILE
@@ -358,7 +359,10 @@ def test_ctrl_c():
         dealer.settimeout(30)
         port = str(dealer.getsockname()[1])
         bot = subprocess.Popen(
-            [*PARATUS, "bot", "127.0.0.1", port], stderr=subprocess.PIPE, text=True, preexec_fn=_heed_ctrl_c
+            [*PARATUS, "bot", "127.0.0.1", port, "--agent", "random"],
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=_heed_ctrl_c,
         )
         seat, _ = dealer.accept()
     with bot, seat:
@@ -372,7 +376,9 @@ def test_the_game_comes_from_the_option_else_the_file_else_the_environment(
     call, silent_dealer, impatient, tmp_path, monkeypatch
 ):
     def game(*options):
-        return call("bot", "127.0.0.1", silent_dealer, *options)[2].split(" plays ")[1].split(",")[0]
+        return (
+            call("bot", "127.0.0.1", silent_dealer, "--agent", "random", *options)[2].split(" plays ")[1].split(",")[0]
+        )
 
     with_game = tmp_path / "game.toml"
     with_game.write_text('[bot]\ngame = "kuhn.limit.3p"\n' + (tmp_path / "impatient.toml").read_text())
@@ -405,8 +411,14 @@ def test_player_usage(player, arguments):
     assert one_line(err).startswith("usage: paratus-player IP PORT ")
 
 
-def test_player_is_configured_by_the_environment(player, monkeypatch, silent_dealer, impatient):
-    monkeypatch.setenv("PARATUS_CONFIG", impatient)
+def test_player_is_configured_by_the_environment(player, monkeypatch, silent_dealer, impatient, tmp_path):
+    blueprint = settings_for(HOLDEM)
+    config = tmp_path / "over a blueprint.toml"
+    config.write_text(
+        f'[blueprint]\nfile = "{blueprint.file}"\ntables = "{blueprint.tables}"\nrivers = false\n'
+        + Path(impatient).read_text()
+    )
+    monkeypatch.setenv("PARATUS_CONFIG", str(config))
     monkeypatch.setenv("PARATUS_AGENT", "always-call")
     monkeypatch.setenv("PARATUS_GAME", "leduc")
     code, _, err = player("127.0.0.1", silent_dealer)
@@ -414,7 +426,7 @@ def test_player_is_configured_by_the_environment(player, monkeypatch, silent_dea
     assert err.startswith("paratus bot: always-call plays leduc, seed 0\n")
     monkeypatch.setenv("PARATUS_AGENT", "")
     monkeypatch.delenv("PARATUS_GAME")
-    assert player("127.0.0.1", silent_dealer)[2].startswith(f"paratus bot: random plays {DEFAULT_GAME}, seed 0\n")
+    assert player("127.0.0.1", silent_dealer)[2].startswith(f"paratus bot: paratus plays {DEFAULT_GAME}, seed 0\n")
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ GAMES = [
         "kuhn.limit.3p",
     )
 ]
-# Not nested, which thinks: two cores cannot do that for a hundred matches at once; nor a blueprint, which is for one game.
-AGENTS = sorted(set(STRATEGIES) - {"nested", "blueprint"})
+# Not those that think, which two cores cannot do for a hundred matches at once; nor a blueprint, which is for one game.
+AGENTS = sorted(set(STRATEGIES) - {"nested", "limited", "paratus", "blueprint"})
 
 
 @dataclass(frozen=True)

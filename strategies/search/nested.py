@@ -36,7 +36,7 @@ import numpy as np
 from protocol.cards import Card
 from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game, Position
-from protocol.state import CALL, Action, Raise, State, apply, start
+from protocol.state import CALL, Raise, State, apply
 from solver.kinds import Kind
 from solver.menu import Menu, menu_text, parse_menu
 from solver.tables import F64
@@ -44,13 +44,12 @@ from solver.warm import warm_up
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy, round_columns
-from strategies.search.ranges import after, alive, by_policies, everyone
+from strategies.search.ranges import alive, everyone, modelled, narrowed, our_range, replayed, street_start
 from strategies.search.settings import NestedSettings
 from strategies.search.subgames import PLAY, Question, Solved
-from strategies.strategy import Budget, ReadsActions, Spot, Strategy
+from strategies.strategy import Budget, Spot, Strategy
 
 _TURN: Final = 2
-_ROUTE: Final = "nested"
 _USEFUL: Final = {2: 24, 3: 120}
 """Fewer iterations than so many on a street are worth less than a coarser tree."""
 _ALL: Final = 10**9
@@ -114,7 +113,7 @@ class Limit:
 class NestedSearch:
     """The strategy; see the head of this file."""
 
-    name = "nested"
+    name = route = "nested"
     inline = False
 
     def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
@@ -127,11 +126,16 @@ class NestedSearch:
 
     def identity(self) -> dict[str, str]:
         base = {f"base {key}": value for key, value in self._base.identity().items()}
-        return {"kind": _ROUTE, "settings": self._settings.model_dump_json(), **base}
+        return {"kind": self.route, "settings": self._settings.model_dump_json(), **base}
 
     def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
         if spot.state.street < _TURN:
             return self._base.policy(spot, budget, draws)
+        found = self.search(spot, budget, draws)
+        return check_or_fold(spot.state, found) if isinstance(found, str) else found
+
+    def search(self, spot: Spot, budget: Budget, draws: Draws) -> Policy | str:
+        """The policy by a search to the end of the hand, or why there is none."""
         hand = self._recall(spot, budget, draws)
         question, why = self._question(hand, spot)
         limit = self._limit(spot.state, budget)
@@ -151,16 +155,17 @@ class NestedSearch:
                 hand.policies = (*(decided.policy for decided in spot.past), answer)
                 return answer
         _log.warning("hand %d, %s: not searched: %s", spot.hand, spot.state.betting, trouble)
-        return check_or_fold(spot.state, trouble)
+        return trouble
 
     # What came before
 
     def _recall(self, spot: Spot, budget: Budget, draws: Draws) -> _Hand:
         """The hand as it was after its earlier decisions, which are solved again if they are not the last ones."""
-        searched = [decided for decided in spot.past if decided.policy.origin.route == _ROUTE]
+        searched = [decided for decided in spot.past if decided.policy.origin.route == self.route]
         if self._hand and searched and self._hand.goes_on_in(spot):
             return self._hand
-        hand = self._hand = self._fresh(spot, budget, draws)
+        first = searched[0].state.street if searched else spot.state.street
+        hand = self._hand = self._fresh(spot, first, budget, draws)
         for decided in searched:
             board = spot.board[: self._game.board_cards_by(decided.state.street)]
             before = replace(spot, state=decided.state, board=board, past=spot.past[: spot.past.index(decided)])
@@ -179,24 +184,12 @@ class NestedSearch:
             self._learn(hand, before, solved)
         return hand
 
-    def _fresh(self, spot: Spot, budget: Budget, draws: Draws) -> _Hand:
-        """The hand where search begins: the base says what the opponent's actions before mean."""
+    def _fresh(self, spot: Spot, street: int, budget: Budget, draws: Draws) -> _Hand:
+        """The hand on the street where search begins: the base says what the opponent's actions before mean."""
         most = self._settings.perturb_percent / 100
         factor = 1 + most * draws.of_hand("bet sizes").below(2**32) / 2**32
         hand = _Hand(spot.hand, spot.position, (), factor, everyone(self._game))
-        state = start(self._game)
-        for action in spot.state.actions:
-            if state.street >= _TURN:
-                break
-            if state.actor == hand.opponent:
-                board = spot.board[: self._game.board_cards_by(state.street)]
-                before = Spot(spot.hand, hand.opponent, state, board, ())
-                known = self._base.likelihood(before, action, draws) if isinstance(self._base, ReadsActions) else None
-                if known is None:
-                    known = self._base.policy(before, budget, draws).likelihood(action)
-                likelihood = np.broadcast_to(known.astype(np.float64), hand.theirs.shape)
-                hand.theirs = self._narrowed(hand, hand.theirs, likelihood, state, action)
-            state = apply(state, action)
+        hand.theirs = modelled(self._base, spot, street, budget, draws, self._settings.floor)
         return hand
 
     def _learn(self, hand: _Hand, spot: Spot, solved: Solved) -> None:
@@ -205,18 +198,9 @@ class NestedSearch:
 
     # Ranges
 
-    def _our_range(self, spot: Spot, root: State) -> F64:
-        """By our decisions before a root; all hands if they leave none."""
-        possible = alive(self._game, spot.board)
-        weights = by_policies(self._game, spot.past, root.actions) * possible
-        if weights.max() > 0:
-            return weights
-        _log.warning("hand %d, %s: no hand of ours plays so: all hands count alike", spot.hand, root.betting)
-        return possible
-
     def _their_range(self, hand: _Hand, root: State, board: Sequence[Card]) -> F64:
         """The opponent's at a root: of its street's start, or by the last solve if that was after it."""
-        last, start_of_street = hand.last, hand.at_start[_street_start(root).betting]
+        last, start_of_street = hand.last, hand.at_start[street_start(root).betting]
         if last is None or last.question.root.street < root.street:
             return start_of_street
         if root.actions[: len(last.question.root.actions)] != last.question.root.actions:
@@ -229,27 +213,16 @@ class NestedSearch:
         for action in to.actions[len(state.actions) :]:
             place = last.place(state, board) if state.actor == hand.opponent else None
             if place is not None and place.street == 0:
-                weights = self._narrowed(hand, weights, last.likelihood(place, action), state, action)
+                likelihood = last.likelihood(place, action)
+                weights = narrowed(weights, likelihood, self._settings.floor, hand.hand, state, action)
             state = apply(state, action)
-        return weights
-
-    def _narrowed(self, hand: _Hand, weights: F64, likelihood: F64, state: State, action: Action) -> F64:
-        """The opponent's range after an action."""
-        known, floor = np.nan_to_num(likelihood), self._settings.floor
-        expected = float(known[weights > 0].max(initial=0.0))
-        if expected >= floor:
-            return after(weights, known, floor)
-        _log.warning(
-            "hand %d, %s: no hand was expected to %s (%.2g at most): the opponent's range stays as it was",
-            hand.hand, state.betting, action, expected,
-        )  # fmt: skip
         return weights
 
     # Questions
 
     def _question(self, hand: _Hand, spot: Spot) -> tuple[Question, str]:
         """What to solve for a decision, and why so."""
-        root = _street_start(spot.state)
+        root = street_start(spot.state)
         last = hand.last
         if root.betting not in hand.at_start:
             hand.at_start[root.betting] = self._followed(hand, last, root, spot.board) if last else hand.theirs
@@ -262,7 +235,7 @@ class NestedSearch:
             known, root = _without_last(spot.state), spot.state
         place = last.place(known, spot.board)
         if place is None:
-            root = _street_start(spot.state)
+            root = street_start(spot.state)
             why = f"unsafe from the start of street {root.street}: not in the last tree"
             return self._unsafe(hand, spot, root), why
         if self._settings.nesting == "expensive" or self._settings.kind is Kind.UNSAFE:
@@ -286,7 +259,7 @@ class NestedSearch:
         return Question(root, spot.board, hand.opponent, Kind.UNSAFE, ranges, nothing, nothing)
 
     def _ranges(self, hand: _Hand, spot: Spot, root: State) -> tuple[F64, F64]:
-        ours, theirs = self._our_range(spot, root), self._their_range(hand, root, spot.board)
+        ours, theirs = our_range(spot, root), self._their_range(hand, root, spot.board)
         return (ours, theirs) if hand.position == 0 else (theirs, ours)
 
     def _gifts(self, last: Solved, known: State, spot: Spot) -> F64:
@@ -353,19 +326,13 @@ class NestedSearch:
             "menu": menu_text(subgame.menu),
             "pairs": subgame.price.pairs,
         }
-        origin = Origin(_ROUTE, why, solved.solver.iterations, details=json.dumps(details))
+        origin = Origin(self.route, why, solved.solver.iterations, details=json.dumps(details))
         return Policy(actions, round_columns(strategy), origin)
-
-
-def _street_start(state: State) -> State:
-    """The state in which a state's street began."""
-    before = sum(map(len, state.history[:-1]))
-    return _replayed(state, before)
 
 
 def _without_last(state: State) -> State:
     """The state before the last action."""
-    return _replayed(state, len(state.actions) - 1)
+    return replayed(state, len(state.actions) - 1)
 
 
 def _after_first_bet(root: State, state: State, opponent: Position) -> State | None:
@@ -374,11 +341,3 @@ def _after_first_bet(root: State, state: State, opponent: Position) -> State | N
     if root.actor == opponent and action and isinstance(action[0], Raise):
         return apply(root, action[0])
     return None
-
-
-def _replayed(state: State, count: int) -> State:
-    """After the first `count` actions."""
-    replayed = start(state.game)
-    for action in state.actions[:count]:
-        replayed = apply(replayed, action)
-    return replayed

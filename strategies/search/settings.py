@@ -1,7 +1,8 @@
-"""What can be set about search: section [nested] of a configuration; `bot/paratus.toml` documents every key."""
+"""What can be set about search: sections [nested] and [limited]; `bot/paratus.toml` documents every key."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -77,3 +78,40 @@ class NestedSettings(_Section):
         MenuRule(menu="turn 50%,100% / 100% / a; river 75%,150% / 100% / a"),
     )
     """The first rule that fits holds."""
+
+
+class Chooser(StrEnum):
+    """Who chooses a continuation at the leaves of a depth-limited game."""
+
+    BOTH = "both"
+    OPPONENT = "opponent"
+    NOBODY = "nobody"
+
+
+class LimitedSettings(_Section):
+    """Depth-limited search."""
+
+    menu: Annotated[str, AfterValidator(lambda text: _menu(text) if text else text)] = ""
+    """Empty: the blueprint's own, so that leaves are the blueprint's."""
+    chooser: Annotated[Chooser, Field(strict=False)] = Chooser.BOTH
+    continuations: int = Field(default=4, ge=1, le=4)
+    """The blueprint; it biased to fold, to call, to raise."""
+    bias_factor: float = Field(default=10.0, gt=0, le=1000)
+    run_outs: int = Field(default=1, ge=1, le=64)
+    """Samples of the cards to come in each iteration."""
+    reuse: int = Field(default=1, ge=1, le=1000)
+    """Iterations that a sample serves."""
+    begin_iterations: int = Field(default=30, ge=0, le=10_000)
+    """The blueprint's strategy counts as so many iterations."""
+    begin_weight: float = Field(default=4.0, ge=0, le=1e6)
+    """And is held to by regrets of so many pots."""
+    least_probability: float = Field(default=0.02, ge=0, lt=0.5)
+    floor: float = Field(default=1e-4, gt=0, le=0.1)
+    threads: int = Field(default=0, ge=0, le=256)
+    """0: all cores."""
+    keep: bool = True
+    """Whether solved betting before the flop is kept on disk."""
+    kept: str = ""
+    """The folder for that; empty: in the user's cache."""
+    preflop: Effort = Effort(iterations=2000, share=0.5)
+    flop: Effort = Effort(iterations=1000, share=0.3)

@@ -1,0 +1,135 @@
+"""Agent `paratus`: for each decision the strategy that decides it best, and an answer whatever happens.
+
+| decision | route |
+|---|---|
+| before the flop, all sizes so far are the blueprint's | `blueprint` |
+| before the flop, some size is not | `limited`: depth-limited search of the hand from its start |
+| flop | `limited`: depth-limited search of the street |
+| turn, river | `nested`: safe nested search to the end of the hand |
+
+The table is configuration ([router]). Ranges stay whole across routes: ours are products of the policies that were
+logged, whoever made them, and each search asks the one before it for the opponent's (`strategies.search.ranges`).
+
+A search that has no time, fails, or finds its trees too large is replaced by the blueprint, whose bets of other sizes
+are mapped, and the blueprint by check or fold. Each such answer has a route that begins with `fallback` and is counted.
+So is one that is not back in time: the session then asks for the `spare`, which is the blueprint's answer at once.
+
+Searches never see the hand that we hold, so policies here are for all hands. Thresholds and purification, if asked for,
+come before the policy is rounded and logged: what is stored is what is drawn from.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Final, Protocol
+
+import numpy as np
+
+from protocol.errors import ConfigError
+from protocol.game import Game
+from strategies.blueprint import BlueprintLookup, draw_of
+from strategies.draws import Draws
+from strategies.policy import FALLBACK, SCALE, Policy, Weights, round_columns
+from strategies.search.limited import LimitedSearch
+from strategies.search.nested import NestedSearch
+from strategies.settings import RouterSettings, StrategySettings
+from strategies.strategy import Budget, Spot, Strategy
+
+_STREETS: Final = ("preflop", "flop", "turn", "river")
+_BLUEPRINT: Final = "blueprint"
+
+_log = logging.getLogger(__name__)
+
+
+class _Search(Protocol):
+    def identity(self) -> dict[str, str]: ...
+
+    def search(self, spot: Spot, budget: Budget, draws: Draws) -> Policy | str:
+        """A policy, or why there is none."""
+        ...
+
+
+class Router:
+    """The strategy; see the head of this file."""
+
+    name = "paratus"
+    inline = False
+
+    def __init__(self, game: Game, settings: StrategySettings) -> None:
+        if game.num_players != 2 or not game.no_limit or game.num_rounds != 4 or game.num_hole_cards != 2:
+            raise ConfigError(
+                f"agent {self.name} plays heads-up no-limit hold'em, not {game.name}: expected another agent (--agent)"
+            )
+        self._settings = settings.router
+        self._blueprint = BlueprintLookup(game, settings.blueprint)
+        self._searches: dict[str, _Search] = {}
+        base: Strategy = self._blueprint
+        table = [getattr(self._settings, street) for street in _STREETS]
+        if LimitedSearch.route in table:
+            base = self._searches[LimitedSearch.route] = LimitedSearch(game, settings.limited, self._blueprint)
+        if NestedSearch.route in table:
+            self._searches[NestedSearch.route] = NestedSearch(game, settings.nested, base)
+
+    def identity(self) -> dict[str, str]:
+        parts = {
+            f"{name} {key}": value
+            for name, search in self._searches.items()
+            for key, value in search.identity().items()
+            if not key.startswith("base ")
+        }
+        return {**self._blueprint.identity(), "kind": self.name, "router": self._settings.model_dump_json(), **parts}
+
+    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
+        route, reason = self._route(spot, draws)
+        if route == _BLUEPRINT:
+            policy = self._blueprint.policy(spot, budget, draws)
+            return self._finished(policy, policy.origin.reason or reason)
+        found: Policy | str
+        try:
+            found = self._searches[route].search(spot, budget, draws)
+        except Exception as error:  # whatever a search meets, there is an answer
+            _log.exception("hand %d, %s: %s", spot.hand, spot.state.betting, route)
+            found = f"{type(error).__name__}: {error}"
+        if isinstance(found, Policy):
+            return self._finished(found, f"{reason}; {found.origin.reason}")
+        _log.warning("hand %d, %s: no %s search: %s", spot.hand, spot.state.betting, route, found)
+        return self._fallen(spot, draws, f"no {route} search: {found}")
+
+    def spare(self, spot: Spot, draws: Draws) -> Policy:
+        return self._fallen(spot, draws, "")
+
+    def _route(self, spot: Spot, draws: Draws) -> tuple[str, str]:
+        street = spot.state.street
+        route: str = getattr(self._settings, _STREETS[street])
+        if street == 0 and route != _BLUEPRINT:
+            place = self._blueprint.lookup.place(spot.state, draw_of(draws))
+            if place is not None and not place.translated and not place.jumps:
+                return _BLUEPRINT, "preflop, in the tree"
+            return route, "preflop, not in the tree"
+        return route, _STREETS[street]
+
+    def _fallen(self, spot: Spot, draws: Draws, why: str) -> Policy:
+        """The blueprint's answer in place of a better one; its own, check or fold, if that has none."""
+        policy = self._blueprint.policy(spot, Budget(0.0, 0.0), draws)
+        if policy.origin.is_fallback:
+            return policy
+        origin = replace(policy.origin, route=f"{FALLBACK}/{_BLUEPRINT}")
+        return self._finished(replace(policy, origin=origin), why)
+
+    def _finished(self, policy: Policy, why: str) -> Policy:
+        """After what comes last."""
+        origin = replace(policy.origin, reason=why)
+        return Policy(policy.support, processed(policy.weights, self._settings), origin)
+
+
+def processed(weights: Weights, settings: RouterSettings) -> Weights:
+    """Thresholds and purification; every hand keeps an action."""
+    if not settings.threshold and not settings.purify:
+        return weights
+    most = weights.max(axis=0)
+    if settings.purify:
+        first = np.arange(len(weights))[:, None] == weights.argmax(axis=0)
+        return round_columns(np.where(first & (most > 0), 1.0, 0.0))
+    least = np.minimum(settings.threshold * SCALE, most)
+    return round_columns(np.where(weights < least, 0.0, weights))
