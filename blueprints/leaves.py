@@ -7,9 +7,8 @@ The street is any betting tree from the street's start (`solver.betting`), with 
   then is what they win at a root of the blueprint's tree, by roll-outs (`blueprints.rollouts`).
 
 **Which root.** The actions that lead to an end are walked through the blueprint's tree as in play
-(`blueprints.lookup`), each size taken for the likelier of its neighbours. Should the walk arrive inside a street, the
-root counts at which the players have committed the most similar chips, of several such one where the same player raised
-last.
+(`blueprints.lookup`), each size taken for the likelier of its neighbours. Should the walk arrive inside a street, or at
+a pot of quite another size, the root counts at which the players have committed the most similar chips.
 
 **Scale.** Values are taken as shares of the pot. Both players have committed c chips at an end, C at its root. Net
 chips over the whole hand are then multiplied by c / C: a share s of the pot is worth s · 2c − c, which is
@@ -19,7 +18,8 @@ chips over the whole hand are then multiplied by c / C: a share s of the pot is 
 makes impossible wins nothing anywhere. So the differences between actions, which is all that regrets are, have little
 of the luck of the cards in them, and the chance of a run-out is the same factor for all (`Rollouts.chance`).
 
-**Before the flop** all hands of a class are alike, and their values are averaged: four, six or twelve samples for one.
+**Classes.** Before the flop all hands of a class are alike. The solver then has classes for hands, and the value of a
+class is the mean of its hands': four, six or twelve samples for one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from blueprints.lookup import Lookup
 from blueprints.rollouts import Rollouts
 from protocol.cards import Card
-from protocol.hands import NUM_CLASSES, hand_classes_array
 from protocol.state import Action, State
 from solver.betting import Node, build_forest
 from solver.limited import LimitedTree, apart
@@ -133,8 +133,9 @@ class SampledLeaves:
         *,
         run_outs: int = 1,
         reuse: int = 1,
+        classes: npt.NDArray[np.integer] | None = None,
     ) -> None:
-        """So many run-outs an iteration, each sample used for `reuse` iterations.
+        """So many run-outs an iteration, each sample used for `reuse` iterations; `classes` [hand] of hands alike.
 
         What an iteration draws follows from the seed and the iteration's number.
         """
@@ -149,12 +150,13 @@ class SampledLeaves:
         self.iteration = 0
         """How many are done; a solve that goes on sets it."""
         self._all_hands = rollouts.num_hands
-        self._classes = hand_classes_array() if game.street == 0 else None
+        self._classes = classes
+        self._means = None if classes is None else _means(classes)
 
     @property
     def hands(self) -> int:
-        """How many the solver has to do with: classes before the flop, hands after it."""
-        return self._all_hands if self._classes is None else NUM_CLASSES
+        """How many the solver has to do with: hands, or classes."""
+        return self._all_hands if self._means is None else self._means.shape[1]
 
     @property
     def factor(self) -> float:
@@ -205,18 +207,13 @@ class SampledLeaves:
     def _back(self, values: F32, like: F32) -> F32:
         """The inverse: a class has the mean of its hands."""
         found = np.zeros_like(like)
-        if self._classes is None:
-            found[:, :, : self._all_hands] = values
-        else:
-            by_class = _class_means()
-            found[:, :, :NUM_CLASSES] = values @ by_class
+        found[:, :, : self.hands] = values if self._means is None else values @ self._means
         return found
 
 
-def _class_means() -> F32:
+def _means(classes: npt.NDArray[np.integer]) -> F32:
     """[hand, class]"""
-    classes = hand_classes_array()
-    of = np.zeros((len(classes), NUM_CLASSES), np.float32)
+    of = np.zeros((len(classes), int(classes.max()) + 1), np.float32)
     of[np.arange(len(classes)), classes] = 1.0
     means: F32 = of / of.sum(axis=0)
     return means

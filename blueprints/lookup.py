@@ -54,6 +54,8 @@ _BOARDS: Final = 16
 """So many boards keep their buckets; a hand has four."""
 _NO_RAISER: Final = -1
 _TIE: Final = 1e-9
+_FAR: Final = 0.5
+"""Logarithm of the ratio of chips above which a root is another game: 1.65 times as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +132,20 @@ class Lookup:
     def root(self, state: State, draw: Draw) -> int:
         """The root at which a street goes on that has just begun.
 
-        If the walk ends inside a street, it is the one with the most similar chips; of several such, one where the same
-        player raised last.
+        If the walk ends inside a street, or where far more or fewer chips are in the pot, so that what is left to bet
+        is another game, it is the one with the most similar chips; of several such, one where the same player raised
+        last.
         """
         walk, tree = _Walk(self, draw), self._tree
         place = walk.to(state)
         roots = range(int(tree.street_at[state.street]), int(tree.street_at[state.street + 1]))
         starts = tree.root_at[roots.start : roots.stop]
-        if place is None or place.node not in starts:
-            chips = self._scale(tree.committed[starts].max(axis=1)) - self._scale(np.array(state.maximum))
-            raised = self._raisers[starts] != walk.raiser
-            return roots.start + int((np.abs(chips) + _TIE * raised).argmin())
-        return roots.start + int(np.searchsorted(starts, place.node))
+        apart = self._scale(tree.committed[starts].max(axis=1)) - self._scale(np.array(state.maximum))
+        found = np.flatnonzero(starts == place.node) if place is not None else starts[:0]
+        if len(found) and abs(apart[found[0]]) <= _FAR:
+            return roots.start + int(found[0])
+        raised = self._raisers[starts] != walk.raiser
+        return roots.start + int((np.abs(apart) + _TIE * raised).argmin())
 
     def edge(self, state: State, action: Action, draw: Draw) -> tuple[Place, int] | None:
         """The node of a decision, and what an action there is taken for: an action of the node, by number."""

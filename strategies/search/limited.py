@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from blueprints.leaves import SampledLeaves, StreetGame
 from blueprints.lookup import Lookup
@@ -216,7 +217,7 @@ class LimitedSearch:
         chosen = self._continuations(spot.position)
         leaves = SampledLeaves(
             game, self._rollouts, self._lookup, plan.board, chosen, seed,
-            run_outs=self._settings.run_outs, reuse=self._settings.reuse,
+            run_outs=self._settings.run_outs, reuse=self._settings.reuse, classes=_classes(street),
         )  # fmt: skip
         ranges = (_by_class(by_hand[0]), _by_class(by_hand[1])) if street == _PREFLOP else by_hand
         solver = LimitedSolver(game.tree(chosen), ranges, leaves, given=self._given(game, plan))
@@ -353,13 +354,17 @@ class LimitedSearch:
             except ParatusError as error:
                 raise ConfigError(f"limited.menu: {error}") from None
             chosen = self._continuations(0)
-            leaves = SampledLeaves(game, self._rollouts, self._lookup, board, chosen, 0)
+            leaves = SampledLeaves(game, self._rollouts, self._lookup, board, chosen, 0, classes=_classes(street))
             ranges = np.ones(leaves.hands)
             solver = LimitedSolver(game.tree(chosen), (ranges, ranges), leaves)
             solver.iterate()
             begun = time.monotonic()
             solver.iterate()
             self._iteration_s[street] = time.monotonic() - begun
+
+
+def _classes(street: int) -> npt.NDArray[np.uint8] | None:
+    return hand_classes_array() if street == _PREFLOP else None
 
 
 def _nearest(actions: Sequence[Action], action: Action) -> int:
