@@ -354,6 +354,13 @@ def _heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.parametrize("text", ["0", "0s", "-1s", "soon", "1e3", "2 m", ""])
+def test_a_time_to_think_that_is_none(call, text):
+    code, out, err = call("bot", "127.0.0.1", "1", "--agent", "random", f"--think={text}")
+    assert (code, out) == (2, "")
+    assert one_line(err) == f"paratus bot: --think {text!r}: expected seconds above 0, as in 0.5s, 2s or 7s"
+
+
 def test_ctrl_c():
     with socket.create_server(("127.0.0.1", 0)) as dealer:
         dealer.settimeout(30)

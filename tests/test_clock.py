@@ -177,3 +177,12 @@ def test_the_router_can_spend_its_share_without_running_out():
         assert left(budget) >= budget.fair_share_s - 0.5 - 1e-9
         timer.spent(budget.fair_share_s)
     assert timer.used_match_s == pytest.approx(1400.0)
+
+
+@pytest.mark.parametrize(("think_s", "expected"), [(0.0, 7.0), (2.0, 2.0), (9.0, 7.0)])
+def test_a_hand_may_be_told_to_take_less_than_is_allowed(think_s, expected):
+    timer = Clock(Limits(600_000, 600_000, 7_000), 100, 0.2, lambda: 5.0, think_s=think_s)
+    budget = timer.budget(0)
+    assert budget.fair_share_s == pytest.approx(expected)
+    assert budget.share_s(0.25) == pytest.approx(expected / 4)
+    assert budget.deadline_s == pytest.approx(5.0 + 600.0 - 0.2)

@@ -319,6 +319,53 @@ def test_a_strategy_that_never_comes_back(tmp_path: Path, released: threading.Ev
     assert {decision.policy.origin.reason for decision in decisions(tmp_path)} == {"made was not back in time"}
 
 
+class MadeWithSpare(Made):
+    """Has a second answer: to raise to the least."""
+
+    def __init__(self, decide: Callable[[Spot, Budget], Any], spare: Callable[[Spot], Policy]) -> None:
+        super().__init__(decide, inline=False)
+        self._spare = spare
+
+    def spare(self, spot: Spot, draws: Draws) -> Policy:
+        return self._spare(spot)
+
+
+def spare_raise(spot: Spot) -> Policy:
+    bounds = raise_bounds(spot.state)
+    return alike((Raise(bounds.low) if bounds else CALL,), (1.0,), Origin("fallback/made"))
+
+
+def test_a_spare_answers_for_a_strategy_that_is_late(tmp_path: Path, released: threading.Event) -> None:
+    def decide(spot: Spot, budget: Budget) -> Policy:
+        released.wait()
+        return only(CALL)
+
+    table, store = MemoryTable(), open_store(tmp_path)
+    session, ending = play(MadeWithSpare(decide, spare_raise), table, store, config(response_s=0.02, margin_s=0.0))
+    table.check_over()
+    assert ending.outcome is Outcome.COMPLETE
+    made = decisions(tmp_path)
+    assert {decision.policy.origin.route for decision in made} == {"fallback/made"}
+    assert {decision.policy.origin.reason for decision in made} == {"made was not back in time"}
+    assert any(action.startswith("r") for action in table.our_actions())
+    reader = StoreReader(tmp_path / "match.sqlite")
+    assert session.fallbacks == len(made) == reader.fallbacks()
+    reader.close()
+
+
+@pytest.mark.parametrize("spare", [lambda spot: only(Raise(1)), lambda spot: 1 / 0], ids=["illegal", "raises"])
+def test_a_spare_that_is_no_answer_is_not_given(tmp_path: Path, spare: Callable[[Spot], Policy]) -> None:
+    def decide(spot: Spot, budget: Budget) -> Policy:
+        raise ZeroDivisionError
+
+    table = MemoryTable()
+    session, ending = play(MadeWithSpare(decide, spare), table, open_store(tmp_path))
+    table.check_over()
+    assert ending.outcome is Outcome.COMPLETE
+    assert {decision.policy.origin.route for decision in decisions(tmp_path)} == {"fallback"}
+    assert session.fallbacks == len(table.our_actions())
+
+
 def test_a_strategy_that_is_late_once(tmp_path: Path, released: threading.Event) -> None:
     """Its answer is dropped, not taken for the next decision."""
     begun = threading.Event()

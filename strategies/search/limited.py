@@ -160,9 +160,11 @@ class LimitedSearch:
         now = time.monotonic()
         last_s = budget.deadline_s - _LATE_S - _READ_S
         until_s = min(last_s, now + budget.share_s(effort.share))
-        if last_s < now + self._iteration_s[spot.state.street]:
-            return "no time for an iteration"
+        if last_s < now:
+            return "no time to build the game"
         street, plan = self._solve(spot, budget, draws, effort.iterations, until_s)
+        if street.solver.iterations == self._settings.begin_iterations:
+            return "no time for an iteration"
         self._streets[spot.state.betting] = street
         return self._answer(spot, street, plan)
 

@@ -57,6 +57,7 @@ _BUILD_S: Final = {2: 0.05, 3: 0.015}
 """What building a subgame and reading a policy take, by street."""
 _LATE_S: Final = 0.1
 """How late the last batch of iterations may end, and how much is kept for what else happens before the deadline."""
+_NO_TIME: Final = "no time for the smallest search"
 _OVERRUN: Final = 2.0
 """How many times its share a decision may take if there is no other way."""
 _S_PER_PAIR: Final = 1e-9
@@ -136,10 +137,12 @@ class NestedSearch:
 
     def search(self, spot: Spot, budget: Budget, draws: Draws) -> Policy | str:
         """The policy by a search to the end of the hand, or why there is none."""
+        if budget.left_s < _LATE_S + _BUILD_S[spot.state.street]:
+            return _NO_TIME
         hand = self._recall(spot, budget, draws)
         question, why = self._question(hand, spot)
         limit = self._limit(spot.state, budget)
-        trouble = "no time for the smallest search"
+        trouble = _NO_TIME
         menus, useful = self._menus(question.root), min(_USEFUL[spot.state.street], limit.iterations)
         for number, menu in enumerate(menus, 1):
             last = number == len(menus)
