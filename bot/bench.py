@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from protocol.errors import ConfigError, quote
 
-BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup")
+BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "bot")
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
 _EPILOG: Final = """\
@@ -25,6 +25,8 @@ trainer                               both forms of sampling: walks and updates 
                                       --contest which plays better after so many CPU seconds of training each
 lookup                                files of a blueprint: written, opened, verified; decisions by it, with bets that
                                       its tree has, and with others
+bot                                   the default agent against itself: seconds a hand and a decision, iterations by
+                                      route, run-outs a second, start, memory
 
 Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
 """
@@ -50,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     search = parser.add_argument_group("search")
     trainer = parser.add_argument_group("trainer")
     trainer.add_argument("--contest", metavar="S", type=float, help="train both forms for S CPU seconds and compare")
+    bot = parser.add_argument_group("bot")
+    bot.add_argument("--hands", metavar="N", type=int, help="hands of self-play (default 60)")
     search.add_argument("--decisions", metavar="N", type=int, help="only so many of the 50, evenly spread")
 
 
@@ -68,6 +72,10 @@ def run_command(options: argparse.Namespace) -> int:
         if "search" not in names or not 2 <= options.decisions <= 50:
             raise ConfigError(f"--decisions {options.decisions}: expected 2 to 50, and `paratus bench search`")
         settings["search"] = {"decisions": options.decisions}
+    if options.hands is not None:
+        if "bot" not in names or not 1 <= options.hands <= 1_000_000:
+            raise ConfigError(f"--hands {options.hands}: expected 1 or more, and `paratus bench bot`")
+        settings["bot"] = {"hands": options.hands}
     if options.contest is not None:
         if "trainer" not in names or not 0 < options.contest < 1e6:
             raise ConfigError(f"--contest {options.contest:g}: expected seconds, and `paratus bench trainer`")

@@ -26,6 +26,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from blueprints.lookup import Lookup
 from protocol.errors import ConfigError
 from protocol.game import Game
 from strategies.blueprint import BlueprintLookup, draw_of
@@ -70,6 +71,11 @@ class Router:
             base = self._searches[LimitedSearch.route] = LimitedSearch(game, settings.limited, self._blueprint)
         if NestedSearch.route in table:
             self._searches[NestedSearch.route] = NestedSearch(game, settings.nested, base)
+
+    @property
+    def lookup(self) -> Lookup:
+        """Of the blueprint."""
+        return self._blueprint.lookup
 
     def identity(self) -> dict[str, str]:
         parts = {
