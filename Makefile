@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: match test check bench proof proof-rules proof-solver proof-search proof-matches proof-router proof-blueprint clean
+.PHONY: match test check bench proof proof-rules proof-solver proof-search proof-matches proof-router proof-limited proof-blueprint clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -25,7 +25,7 @@ check: .venv/.developed  ## format, lint, types, layers
 bench: .venv/.installed  ## all speeds, as JSON
 	$(BIN)/python -m benchmarks
 
-proof: proof-rules proof-solver proof-search proof-matches proof-router proof-blueprint  ## the long proofs, each under half an hour
+proof: proof-rules proof-solver proof-search proof-matches proof-router proof-limited proof-blueprint  ## the long proofs, each under half an hour
 
 proof-rules: .venv/.developed  ## every seven-card hand; the property tests on examples never seen before
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -47,6 +47,12 @@ proof-router: .venv/.developed  ## the default agent under limits of 50 ms, 500 
 	@mkdir -p $(PROOFS)
 	$(BIN)/python -m benchmarks.search_matches paratus --out $(PROOFS)/router-matches > $(PROOFS)/router-matches.md
 	cp $(PROOFS)/router-matches.md docs/router-matches.md
+
+proof-limited: .venv/.developed  ## how many values a leaf needs; writes docs/limited-values.md and its picture
+	@mkdir -p $(PROOFS)
+	$(BIN)/python -m benchmarks.limited_values --out $(PROOFS)/limited-values \
+	    --picture docs/limited-values.svg > $(PROOFS)/limited-values.md
+	cp $(PROOFS)/limited-values.md docs/limited-values.md
 
 proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger games; forms of sampling, by exploitability
 	@mkdir -p $(PROOFS)

@@ -72,9 +72,7 @@ def run(hands: int = 60) -> Report:
 def _self_play(router: Router, hands: int) -> Report:
     game, config = load_game(DEFAULT_GAME).game, BotConfig()
     seats = router, make_strategy(DEFAULT_AGENT, game)
-    clocks = [
-        Clock(config.clock.limits, hands, config.clock.margin_s, think_s=config.clock.think_s) for _ in range(2)
-    ]
+    clocks = [Clock(config.clock.limits, hands, config.clock.margin_s, think_s=config.clock.think_s) for _ in range(2)]
     dealing, begun, told = CardStream(game, 1), time.monotonic(), time.monotonic()
     made: dict[str, list[tuple[Policy, float]]] = defaultdict(list)
     per_hand = []
