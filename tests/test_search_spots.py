@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from benchmarks import search
 from benchmarks.search_spots.spots import load_spots
 from solver.kinds import Kind
 
@@ -25,3 +27,11 @@ def test_rivers_come_with_gifts() -> None:
     given = [each for each in rivers if (each.gifts > 1).any()]
     assert len(given) >= len(rivers) // 2 >= 5
     assert all((each.shifted >= each.payoffs).all() and (each.shifted > each.payoffs).any() for each in given)
+
+
+def test_every_kind_of_gadget_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_INSTANCES", 1)
+    monkeypatch.setattr(search, "_BATCHES", 1)
+    cost = search._gadget_cost(load_spots()[-1])
+    assert list(cost) == ["resolve", "maxmargin", "normal", "hedge"]
+    assert min(cost.values()) > 0.2  # of an iteration without: whatever else the machine does
