@@ -6,8 +6,9 @@ For each decision and number of threads: seconds until the exploitability of the
 the solver as it plays is timed from nothing: building the subgame, that many iterations, reading the policy.
 
 - `bytes`: of the solver as it plays. `margin`: the least margin at 0.3 %, over the pot; only gadgets have it.
-- `gadget`: what an iteration takes with the gadget over what it takes without, on the same subgame and one thread; the
-  fastest of many batches, which take turns.
+- `gadget`: what an iteration takes with each kind of gadget over what it takes without, on the same subgame and one
+  thread; the fastest of many batches, which take turns. In the distributed kinds, `normal` and `hedge`, a tenth of the
+  pot is the standard deviation of the decision's own payoffs.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ from benchmarks.machine import Elsewhere
 from benchmarks.search_spots.spots import RecordedSpot, load_spots
 from bot.study.progress import duration_text
 from solver.cfr import Solver
+from solver.gadgets import Gadget
+from solver.kinds import Form
 from solver.subgame import Storage
+from solver.tables import I32
 from strategies.search.subgames import Solved
 
 _GOALS = {"1%": 0.01, "0.3%": 0.003}
 _GROWTH = 16
 _BATCH_S = 0.01
 _INSTANCES, _BATCHES = 6, 4
+_SPREAD = 0.1
 _TELL_EVERY_S = 5.0
 _MOST_BYTES = 4 << 30
+_NONE = "none"
 _STREETS = {2: "turn", 3: "river"}
 
 Report = dict[str, Any]
@@ -111,28 +117,40 @@ def _seconds(spot: RecordedSpot, goals: dict[str, Report | None], threads: int) 
     return seconds
 
 
-def _gadget_cost(spot: RecordedSpot) -> float:
-    """An iteration with the gadget over one without.
+def _gadgets(spot: RecordedSpot, hands: I32) -> dict[str, Gadget]:
+    """One of each kind, with the payoffs of the decision."""
+    player, payoffs, spread = spot.question.opponent, spot.question.shifted[hands], _SPREAD * spot.pot
+    return {
+        "resolve": Gadget(player, payoffs),
+        "maxmargin": Gadget(player, payoffs, Form.MAXMARGIN),
+        "normal": Gadget(player, payoffs, spreads=spread, hedge=False),
+        "hedge": Gadget(player, payoffs, spreads=spread),
+    }
+
+
+def _gadget_cost(spot: RecordedSpot) -> Report:
+    """An iteration with a gadget over one without, by kind.
 
     Where arrays happen to lie changes the speed of small trees by up to half: several solvers are tried.
     """
     subgame = spot.question.subgame(spot.menu, _MOST_BYTES)
-    best, count = [math.inf, math.inf], 0
+    gadgets = {_NONE: None, **_gadgets(spot, subgame.hand_index[spot.question.opponent])}
+    best, count = dict.fromkeys(gadgets, math.inf), 0
     for _ in range(_INSTANCES):
-        solvers = [spot.question.solver(subgame, 1), Solver(subgame, threads=1)]
-        spot.question.keep(solvers[1])
-        for solver in solvers:
+        solvers = {kind: Solver(subgame, threads=1, gadget=gadget) for kind, gadget in gadgets.items()}
+        for solver in solvers.values():
+            spot.question.keep(solver)
             solver.iterate(2)
         if not count:
             begun = time.perf_counter()
-            solvers[1].iterate(2)
+            solvers[_NONE].iterate(2)
             count = max(1, math.ceil(2 * _BATCH_S / (time.perf_counter() - begun)))
         for _ in range(_BATCHES):
-            for number, solver in enumerate(solvers):
+            for kind, solver in solvers.items():
                 begun = time.perf_counter()
                 solver.iterate(count)
-                best[number] = min(best[number], time.perf_counter() - begun)
-    return round(best[0] / best[1], 3)
+                best[kind] = min(best[kind], time.perf_counter() - begun)
+    return {kind: round(best[kind] / best[_NONE], 3) for kind in gadgets if kind != _NONE}
 
 
 def _summary(measured: list[Report]) -> Report:
@@ -147,7 +165,13 @@ def _summary(measured: list[Report]) -> Report:
                 "missed": seconds.count(math.inf),
             }
     costs = [each["gadget"] for each in measured if each["gadget"]]
-    summary["gadget"] = {"median": round(float(np.median(costs)), 3), "most": max(costs)} if costs else None
+    summary["gadgets"] = {
+        kind: {
+            "median": round(float(np.median([cost[kind] for cost in costs])), 3),
+            "most": max(cost[kind] for cost in costs),
+        }
+        for kind in (costs[0] if costs else ())
+    }
     return summary
 
 
@@ -165,10 +189,8 @@ def text(report: Report) -> str:
             if isinstance(found, dict) and "median_s" in found:
                 missed = f", {found['missed']} not reached" if found["missed"] else ""
                 lines.append(f"  {name:18} median {_s(found['median_s']):>9}   99th {_s(found['p99_s']):>9}{missed}")
-        if summary["gadget"]:
-            lines.append(
-                f"  gadget             median × {summary['gadget']['median']}, most × {summary['gadget']['most']}"
-            )
+        for kind, cost in summary["gadgets"].items():
+            lines.append(f"  gadget {kind:11} median × {cost['median']}, most × {cost['most']}")
     lines += [
         "",
         f"{'street':7}{'pot':>7} {'kind':16}{'MB':>6}{'iterations':>14}{'1 thread':>16}{'2 threads':>16}  margin",

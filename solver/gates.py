@@ -17,12 +17,26 @@ Arrays are [hand], padded to whole blocks; a hand that cannot be has `inverse` a
 
 from __future__ import annotations
 
-from math import erf, exp, log, pi, sqrt
+from math import log, pi, sqrt
 
 import numpy as np
 
 from solver.compiled import kernel
-from solver.vectors import BLOCK, add, address, div, if_positive, larger, load, mul, splat, store, sub
+from solver.vectors import (
+    BLOCK,
+    add,
+    address,
+    div,
+    exponential,
+    if_positive,
+    larger,
+    load,
+    mul,
+    root,
+    splat,
+    store,
+    sub,
+)
 
 NO_GATE, ENTER, PICK, NORMAL, HEDGE = range(5)
 
@@ -37,10 +51,19 @@ CHOSEN, SEEN, WEIGHT, POSITIVE, HANDS = range(5)
 """Places in `Gate.counts`: choices, passes of the player, what averages sum up to, the sum of positive regrets, and
 hands that can be."""
 
-_MIXTURE = ((0.25298233, 1.10207904), (0.58473591, 1.73163681), (0.16228176, 2.74753323))
-"""Weights and standard deviations."""
-_ROOT_HALF, _DENSITY = sqrt(0.5), 1 / sqrt(2 * pi)
+_WEIGHTS = tuple([np.float32(each) for each in (0.25298233, 0.58473591, 0.16228176)])
+_SQUARES = tuple([np.float32(each**2) for each in (1.10207904, 1.73163681, 2.74753323)])
+"""Of the mixture: weights and variances."""
 _HEDGE = 9 / log(2)
+_DENSITY = np.float32(1 / sqrt(2 * pi))
+_A = tuple(
+    [np.float32(each * sqrt(pi / 2)) for each in (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)]
+)
+_B = np.float32(0.3275911 * sqrt(0.5))
+_FARTHEST = np.float32(12.0)
+"""Standard deviations beyond which nothing is left."""
+_LEAST_SQUARE = np.float32(1e-16)
+"""Of chips: a payoff with less variance is certain."""
 
 
 @kernel
@@ -122,54 +145,73 @@ def _sum(lanes, vector):
 
 @kernel
 def _choose_against_distributions(gate, kept, added, chosen):
-    hands = len(gate.scale)
-    for h in range(hands):
-        share, outside = _entering(gate, h)
-        gate.numbers[SHARE * hands + h] = share
-        for row, number in ((ENTERED, share), (OUTSIDE, outside)):
-            gate.numbers[row * hands + h] = gate.numbers[row * hands + h] * kept + number * added
-        chosen[h] = share * gate.scale[h]
+    hands, seen, normal = len(gate.scale), gate.counts[SEEN], gate.kind == NORMAL
+    gained, lost = address(gate.numbers, GAINED * hands), address(gate.numbers, LOST * hands)
+    shares, entered = address(gate.numbers, SHARE * hands), address(gate.numbers, ENTERED * hands)
+    outside, payoffs = address(gate.numbers, OUTSIDE * hands), address(gate.payoffs, 0)
+    spreads, scale, range_ = address(gate.spreads, 0), address(gate.scale, 0), address(chosen, 0)
+    half, old, new = splat(np.float32(0.5)), splat(kept), splat(added)
+    unit = splat(np.float32(_HEDGE / (seen * seen) if seen > 0.0 else 0.0))
+    for h in range(0, hands, BLOCK):
+        mean, spread = load(payoffs, h), load(spreads, h)
+        own = mul(spread, spread)
+        if seen == 0.0:
+            share, left = half, mul(half, mean)
+        elif normal:
+            share, left = _below(load(gained, h), own, own, mean)
+        else:
+            gain, noise = load(gained, h), mul(load(lost, h), unit)
+            share, left = _below(gain, own, add(own, mul(noise, splat(_SQUARES[0]))), mean)
+            share, left = mul(share, splat(_WEIGHTS[0])), mul(left, splat(_WEIGHTS[0]))
+            for each in range(1, len(_WEIGHTS)):
+                weight = splat(_WEIGHTS[each])
+                below, above = _below(gain, own, add(own, mul(noise, splat(_SQUARES[each]))), mean)
+                share, left = add(share, mul(below, weight)), add(left, mul(above, weight))
+        store(shares, h, share)
+        store(entered, h, add(mul(load(entered, h), old), mul(share, new)))
+        store(outside, h, add(mul(load(outside, h), old), mul(left, new)))
+        store(range_, h, mul(share, load(scale, h)))
 
 
 @kernel
 def _learn_against_distributions(gate, result):
-    hands, seen = len(gate.scale), gate.counts[SEEN]
-    for h in range(hands):
-        more = result[h] * gate.inverse[h] - gate.payoffs[h]
-        if gate.kind == NORMAL:
-            gate.numbers[GAINED * hands + h] = more
+    hands, normal = len(gate.scale), gate.kind == NORMAL
+    gained, lost = address(gate.numbers, GAINED * hands), address(gate.numbers, LOST * hands)
+    inverse, payoffs, values = address(gate.inverse, 0), address(gate.payoffs, 0), address(result, 0)
+    part = splat(np.float32(1.0 / gate.counts[SEEN]))
+    for h in range(0, hands, BLOCK):
+        more = sub(mul(load(values, h), load(inverse, h)), load(payoffs, h))
+        if normal:
+            store(gained, h, more)
         else:
-            off = more - gate.numbers[GAINED * hands + h]
-            mean = gate.numbers[GAINED * hands + h] + off / seen
-            gate.numbers[GAINED * hands + h] = mean
-            gate.numbers[LOST * hands + h] += off * (more - mean)
+            before = load(gained, h)
+            off = sub(more, before)
+            mean = add(before, mul(off, part))
+            store(gained, h, mean)
+            store(lost, h, add(load(lost, h), mul(off, sub(more, mean))))
 
 
 @kernel
-def _entering(gate, h):
-    """The probability of entering against a distributed alternative payoff X, and E X where it is taken."""
-    hands, mean, spread, seen = len(gate.scale), gate.payoffs[h], gate.spreads[h], gate.counts[SEEN]
-    if seen == 0.0:
-        return 0.5, 0.5 * mean
-    gain = gate.numbers[GAINED * hands + h]
-    if gate.kind == NORMAL:
-        return _below(gain, spread, 0.0, mean)
-    noise = sqrt(_HEDGE * gate.numbers[LOST * hands + h]) / seen
-    share, outside = 0.0, 0.0
-    for weight, deviation in _MIXTURE:
-        part, out = _below(gain, spread, deviation * noise, mean)
-        share += weight * part
-        outside += weight * out
-    return share, outside
+def _below(gain, own, square, mean):
+    """For X normal around `mean` with variance `own`, and normal noise that makes the variance of both `square`: the
+    probability that X and noise are at most `mean + gain`, and E X where they are not.
 
-
-@kernel
-def _below(gain, spread, noise, mean):
-    """For X normal around `mean` and normal noise: P(X + noise <= mean + gain), and E X where that is not so."""
-    width = sqrt(spread * spread + noise * noise)
-    if width == 0.0:
-        share = 0.5 if gain == 0.0 else (1.0 if gain > 0.0 else 0.0)
-        return share, (1.0 - share) * mean
-    z = gain / width
-    share = 0.5 * (1.0 + erf(z * _ROOT_HALF))
-    return share, (1.0 - share) * mean + spread * spread / width * _DENSITY * exp(-0.5 * z * z)
+    P(Z > z) = phi(z) (a_1 t + ... + a_5 t^5), t = 1 / (1 + b z), to 8e-8 (Abramowitz and Stegun, 7.1.26): one
+    exponential for both. One division, too: 1 / w and t = w / (w + b |gain|) from 1 / (w (w + b |gain|)).
+    """
+    zero = splat(np.float32(0.0))
+    size, most = larger(gain, sub(zero, gain)), splat(_FARTHEST)
+    width = root(larger(square, splat(_LEAST_SQUARE)))
+    both = add(width, mul(size, splat(_B)))
+    quotient = div(splat(np.float32(1.0)), mul(width, both))
+    inverse, t = mul(both, quotient), mul(mul(width, width), quotient)
+    z = mul(size, inverse)
+    z = if_positive(sub(most, z), z, most)
+    density = mul(splat(_DENSITY), exponential(mul(mul(z, z), splat(np.float32(-0.5)))))
+    series = mul(t, splat(_A[4]))
+    for power in range(3, -1, -1):
+        series = mul(t, add(series, splat(_A[power])))
+    far = mul(density, series)
+    near = sub(splat(np.float32(1.0)), far)
+    share, rest = if_positive(gain, near, far), if_positive(gain, far, near)
+    return share, add(mul(rest, mean), mul(mul(own, inverse), density))

@@ -194,7 +194,13 @@ def _elementwise(count, doc, emit):
 
         return rows[0](*rows), codegen
 
-    if count == 2:
+    if count == 1:
+
+        @intrinsic
+        def function(typingctx, a):
+            return typed(a)
+
+    elif count == 2:
 
         @intrinsic
         def function(typingctx, a, b):
@@ -230,6 +236,42 @@ if_positive = _elementwise(
     "Lanes of `b` where `a` > 0, of `c` elsewhere.",
     lambda builder, a, b, c: builder.select(_is_larger(builder, a, _ZERO), b, c),
 )
+
+
+def _constant(value):
+    return ir.Constant(VECTOR, [value] * LANES)
+
+
+def _root(builder, a):
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(VECTOR, [VECTOR]), f"llvm.sqrt.v{LANES}f32"
+    )
+    return builder.call(function, [a])
+
+
+# Adding this rounds to a whole number, which then stands in the lowest bits.
+_ROUNDS = 1.5 * 2**23
+_LOG2_E = 1.44269504
+_LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
+_EXPONENTIAL = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+"""Of (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, as in the Cephes library."""
+
+
+def _exponential(builder, a):
+    shifted = builder.fadd(builder.fmul(a, _constant(_LOG2_E)), _constant(_ROUNDS))
+    whole = builder.fsub(shifted, _constant(_ROUNDS))
+    rest = builder.fsub(a, builder.fmul(whole, _constant(_LN2_HIGH), flags=_FLAGS), flags=_FLAGS)
+    rest = builder.fsub(rest, builder.fmul(whole, _constant(_LN2_LOW), flags=_FLAGS), flags=_FLAGS)
+    series = _constant(_EXPONENTIAL[0])
+    for factor in (*_EXPONENTIAL[1:], 1.0, 1.0):
+        series = builder.fadd(builder.fmul(series, rest, flags=_FLAGS), _constant(factor), flags=_FLAGS)
+    exponent = builder.shl(builder.bitcast(shifted, _INTEGERS), integers([23] * LANES))
+    power = builder.bitcast(builder.add(exponent, integers([0x3F800000] * LANES)), VECTOR)
+    return builder.fmul(series, power)
+
+
+root = _elementwise(1, "The square root of each lane.", _root)
+exponential = _elementwise(1, "`exp(a)` to about 1e-7 of it, for lanes from -87 to 88 and no others.", _exponential)
 
 
 def _times_plus(builder, state, factor, plus):

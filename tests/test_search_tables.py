@@ -18,7 +18,7 @@ from benchmarks.search_tables.buckets import cluster, equities
 from benchmarks.search_tables.games import Field, compatible_hands, flop_holdem, whole
 from benchmarks.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform
 from benchmarks.search_tables.nested import Arrival, tables_of
-from benchmarks.search_tables.report import BEGIN, END, insert, inversions, tables
+from benchmarks.search_tables.report import BEGIN, END, insert, inversions, made, tables
 from benchmarks.search_tables.translation import Translation, pseudo_harmonic
 from benchmarks.search_tables.trunk import FLOP, Seam, Whole
 from protocol.cards import Card
@@ -370,6 +370,25 @@ def test_every_decision_of_ours_is_filled() -> None:
             assert table[edge : edge + len(forest.nodes[node].actions)].sum() > 0
 
 
+def test_a_gift_that_a_search_has_used_is_not_given_again() -> None:
+    """What the opponent wins by the bet, and what is given on, are no more than the payoff and the gift together."""
+    found = play(0, bets.METHODS["Reach-Maxmargin"], iterations=1)
+    solver = blueprint()
+    view = found._view(solver.subgame.forests[0], tables_of(solver, 0, 28), found._best(solver))
+    gifts = np.linspace(0, 200, 28)
+    view.walk(0, Arrival(np.ones(28), np.ones(28), gifts))
+    (departure,) = view.departures
+    found._iterations = 200
+    searched = found._search(departure, ())
+    assert searched is not None
+    won, left = searched.best_response_values(1), found._arrival(searched, departure).gifts
+    payoff = departure.value + gifts
+    np.testing.assert_allclose(won + left, np.maximum(payoff, won), atol=1e-6)
+    used = won > departure.value + 1
+    assert used.any()
+    assert (left[used] < gifts[used]).all()
+
+
 def test_what_is_known_at_a_departure() -> None:
     found = play(0, bets.METHODS["Resolve"], iterations=1)
     solver = blueprint()
@@ -469,6 +488,28 @@ def test_jobs_are_done_once_and_reported(tmp_path: Path) -> None:
     assert known_rows(replace(settings, flop_iterations=3), tmp_path) == {}
     assert json.loads((tmp_path / "blueprint.json").read_text())["settings"] == settings.text()
     assert "| Resolve |" in tables(rows, settings)
+
+
+def test_columns_say_how_many_buckets_there_are() -> None:
+    """However many were asked for."""
+    settings = Settings(buckets=(3, 5000))
+    rows = {"trunk-5000": {"buckets": 1459, "best_response_mbb": [1.0, 2.0]}}
+    text = tables(rows, settings)
+    assert "| buckets | 3 | 1,459 | thesis 200 |" in text
+    assert "- 1,459 buckets: 0 of 0 pairs" in text
+    assert "5,000" not in text
+
+
+def test_the_page_says_where_the_rows_are_from() -> None:
+    rows = {
+        "a": {"revision": "abc", "cpu": "fast", "seconds": 50.0},
+        "b": {"revision": "abc", "cpu": "fast", "seconds": 13.0},
+        "c": {"revision": "def", "cpu": "slow", "seconds": 7.0},
+    }
+    told = made(rows, "So it ends.")
+    assert told.startswith("2 rows at revision abc on fast, ")
+    assert "; 1 row at revision def on slow, " in told
+    assert told.endswith(" of one core. So it ends.")
 
 
 def test_pairs_out_of_order_are_named() -> None:

@@ -122,6 +122,16 @@ def fragment(err: str) -> list[str]:
         (["--gadget", "unsafe", "--payoffs", "p"], "--payoffs without a gadget: expected --gadget resolve, maxmargin,"),
         (["--payoffs", "p"], "--payoffs without a gadget: expected --gadget resolve"),
         (["--opponent", "ip"], "--opponent without --gadget, --save-payoffs or --save-range: expected one of them"),
+        (["--gift-scale", "2"], "--gift-scale without a gadget: expected --gadget reach-resolve or reach-maxmargin"),
+        (
+            ["--gadget", "maxmargin", "--payoffs", "p", "--gift-scale", "2"],
+            "--gift-scale with --gadget maxmargin, which adds no gifts: expected a reach kind",
+        ),
+        (
+            ["--gadget", "reach-resolve", "--payoffs", "p", "--gift-scale", "-1"],
+            "--gift-scale -1: expected a number from 0 to 1e+06",
+        ),
+        (["--gadget", "reach-resolve", "--payoffs", "p", "--gift-scale", "nan"], "--gift-scale nan: expected a number"),
         (["--opponent", "me", "--gadget", "resolve"], "argument --opponent: invalid choice: 'me'"),
         (["--gadget", "resolve", "--payoffs", "p", "--save", "s"], "--save and --gadget resolve: solution files keep"),
         (["--gadget", "resolve", "--payoffs", "missing"], "--payoffs missing: No such file or directory: expected a"),
@@ -186,6 +196,8 @@ FILES: list[tuple[dict[str, object], str]] = [
     ({"payoffs_chips": HANDS | {"KdAh": 2}}, "payoffs_chips: AhKd stands twice, with its cards in either order"),
     ({"gifts_chips": {"AhKd": -1}}, "gifts_chips.AhKd = -1: Input should be greater than or equal to 0"),
     ({"spreads_chips": {"AhKd": -1}}, "spreads_chips.AhKd = -1: Input should be greater than or equal to 0"),
+    ({"response": "guess", "spreads_chips": {"AhKd": 1}}, "response = 'guess': Input should be 'hedge' or 'normal'"),
+    ({"response": "normal"}, "response = normal without spreads_chips, which it is to: expected both"),
     ({}, "no gifts_chips, which reach-maxmargin adds: expected --gadget maxmargin, or a file with them"),
 ]
 
@@ -247,10 +259,11 @@ def test_files_read_back_to_what_was_written(tmp_path: Path) -> None:
     gifts, spreads = (np.where(rng.random(NUM_HANDS) < 0.5, rng.random(NUM_HANDS), 0) for _ in range(2))
     where = Where(player=0, board=parse_board("Ks7h2d5c"), pot=400, stack=900)
     path = tmp_path / "p.json"
-    for given in (Payoffs(where, chips), Payoffs(where, chips, gifts), Payoffs(where, chips, gifts, spreads)):
+    certain, uncertain = [Payoffs(where, chips), Payoffs(where, chips, gifts)], (where, chips, gifts, spreads)
+    for given in (*certain, Payoffs(*uncertain), Payoffs(*uncertain, hedge=False)):
         write_payoffs(path, given, "a test")
         back = read_payoffs(path)
-        assert back.where == where
+        assert (back.where, back.hedge) == (where, given.hedge)
         for mine, theirs in ((given.chips, back.chips), (given.gifts, back.gifts), (given.spreads, back.spreads)):
             assert (mine is None) == (theirs is None)
             if mine is not None and theirs is not None:
@@ -375,6 +388,23 @@ def test_payoffs_decide_who_comes(call: Call) -> None:
     assert reach["gadget"]["margins"] == pytest.approx(gadget["margins"])
 
 
+def test_gifts_may_be_given_more_than_once(call: Call) -> None:
+    """2.5 times 40 chips are 100; none at all are what Maxmargin does."""
+    solved(call, *options(CLAIRVOYANCE), "--ip", "9s9h", "--target", "0.01%", "--save-payoffs", "p.json")
+    chips = json.loads(Path("p.json").read_text())["payoffs_chips"]
+    gifts = {hand: 40.0 for hand in chips if hand != "9s9h"}
+    write("few.json", payoffs_chips=chips, gifts_chips=gifts)
+    write("many.json", payoffs_chips={hand: value + 2.5 * gifts.get(hand, 0.0) for hand, value in chips.items()})
+    for kind in ("resolve", "maxmargin"):
+        for scale, file in (("2.5", "many.json"), ("0", "p.json")):
+            arguments = [*options(CLAIRVOYANCE), "--iterations", "200"]
+            plain = solved(call, *arguments, "--gadget", kind, "--payoffs", file)["gadget"]
+            given = ["--gadget", f"reach-{kind}", "--payoffs", "few.json", "--gift-scale", scale]
+            scaled = solved(call, *arguments, *given)["gadget"]
+            assert scaled["payoffs"] == pytest.approx(plain["payoffs"], abs=1e-3)
+            assert scaled["margins"] == pytest.approx(plain["margins"], abs=0.1)
+
+
 def test_spreads_make_payoffs_uncertain(call: Call) -> None:
     """Where payoffs are certain a hand that loses by coming never does; where they are not, sometimes."""
     write("p.json", payoffs_chips=dict.fromkeys(best_responses({"AhAd": 1, "QcJc": 1}), 3000.0))
@@ -386,6 +416,13 @@ def test_spreads_make_payoffs_uncertain(call: Call) -> None:
     loose = solved(call, *arguments, "--gadget", "resolve")["gadget"]["entering"]
     assert loose.pop("9s9h") == pytest.approx(0.2, abs=0.07)  # 2,500 chips or so are 0.85 deviations: 0.2
     assert max(loose.values()) < 0.01
+    found = []
+    for response in ("hedge", "normal"):
+        changed = record | {"spreads_chips": {"9s9h": 3000.0}, "response": response}
+        Path("p.json").write_text(json.dumps(changed))
+        found.append(solved(call, *arguments, "--gadget", "resolve")["gadget"]["entering"]["9s9h"])
+    assert found == pytest.approx([0.2, 0.2], abs=0.07)
+    assert abs(found[0] - found[1]) > 1e-6
     code, _, err = call(*arguments, "--gadget", "maxmargin", "--json")
     assert code == 0
     assert "--payoffs: its spreads are not used: the resolve kinds know what to do with them" in err

@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.machine import ROOT, cpu, revision
-from benchmarks.search_tables.jobs import Settings, run_all
-from benchmarks.search_tables.report import draw, insert, tables
+from benchmarks.machine import ROOT
+from benchmarks.search_tables.jobs import Settings, known_rows, run_all
+from benchmarks.search_tables.report import draw, insert, made, tables
 from blueprints.files import whole_file
 from bot.study.progress import duration_text
 from solver.threads import available_cores
@@ -35,22 +35,20 @@ def main(arguments: list[str]) -> int:
     if options.processes < 1:
         parser.error(f"--processes {options.processes}: expected a number from 1 up")
     settings, begun = Settings(), time.monotonic()
+    known = len(known_rows(settings, options.folder))
     warm_up(32)  # before processes that would all compile
     rows = run_all(settings, options.folder, options.processes)
-    took = sum(row["seconds"] for row in rows.values())
-    print(
-        f"done after {duration_text(time.monotonic() - begun)}; rows took {duration_text(took)} together",
-        file=sys.stderr,
-    )
-    text = tables(rows, settings)
+    elapsed = duration_text(time.monotonic() - begun)
+    this_run = f"The latest run made {len(rows) - known} of them in {elapsed}, with {options.processes} at a time."
+    print(made(rows, this_run), file=sys.stderr)
+    text = f"{made(rows, this_run)}\n\n{tables(rows, settings)}"
     print(text)
     if not options.no_docs:
         results = options.docs / "search-tables"
         results.mkdir(parents=True, exist_ok=True)
-        made = {"revision": revision(), "cpu": cpu(), "settings": json.loads(settings.text())}
         kept = {name: {key: row[key] for key in row if key != "settings"} for name, row in sorted(rows.items())}
         with whole_file(results / "results.json") as file:
-            file.write(json.dumps({**made, "rows": kept}, indent=1).encode())
+            file.write(json.dumps({"settings": json.loads(settings.text()), "rows": kept}, indent=1).encode())
         draw(results / "gifts.svg", rows, settings)
         if not insert(options.docs / "search-tables.md", text):
             print(f"{options.docs / 'search-tables.md'}: no place for the tables", file=sys.stderr)

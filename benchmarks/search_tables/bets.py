@@ -226,17 +226,16 @@ class NestedPlay:
 
     def _arrival(self, solver: Whole, departure: Departure) -> Arrival:
         """At the root of a search, with its own weights."""
-        subgame, opponent, gifts = solver.subgame, 1 - self.us, departure.arrival.gifts
+        subgame, opponent = solver.subgame, 1 - self.us
         ours, theirs = (
             spread(subgame.weights[player][None], subgame.hand_index[player], self._count)[0]
             for player in (self.us, opponent)
         )
         if self.method.form is not None:
             theirs = np.ones(self._count)
-        if not self.method.expensive:  # else the walk begins before the bet and finds this gift itself
-            won = spread(solver.best_response_values(opponent)[None], subgame.hand_index[opponent], self._count)[0]
-            gifts = gifts + np.maximum(departure.value - won, 0.0)
-        return Arrival(ours, theirs, gifts)
+        won = spread(solver.best_response_values(opponent)[None], subgame.hand_index[opponent], self._count)[0]
+        left = np.maximum(departure.value + departure.arrival.gifts - won, 0.0)  # what the solve has used is not given
+        return Arrival(ours, theirs, left)
 
     def _only(self, cause: Departure | None) -> Action | None:
         return cause.bet if cause and self.method.expensive else None

@@ -11,6 +11,7 @@ from benchmarks.search_tables import bets, cards
 from benchmarks.search_tables.games import SEATS
 from benchmarks.search_tables.jobs import Row, Settings, plain
 from blueprints.files import whole_file
+from bot.study.progress import duration_text
 
 Rows = Mapping[str, Row]
 
@@ -82,6 +83,11 @@ def _both(row: Row | None) -> list[float | None]:
     return [None, None] if row is None else list(row["best_response_mbb"])
 
 
+def buckets(rows: Rows, settings: Settings) -> list[int]:
+    """How many there are in each trunk: no more than there are different points, of however many were asked for."""
+    return [int(rows.get(f"trunk-{count}", {}).get("buckets", count)) for count in settings.buckets]
+
+
 def _seats(rows: Rows, pattern: str) -> list[float | None]:
     """By our seat."""
     found = [rows.get(pattern.format(us)) for us in SEATS]
@@ -107,19 +113,36 @@ def inversions(ours: Mapping[str, float | None], thesis: Mapping[str, float]) ->
 # Markdown
 
 
+def made(rows: Rows, this_run: str) -> str:
+    """Which code and machines the rows are from and how long they took, and what is to be said of this run."""
+    sources = sorted({_source(row) for row in rows.values()})
+    told = []
+    for revision, cpu in sources:
+        these = [row for row in rows.values() if _source(row) == (revision, cpu)]
+        took = duration_text(sum(row["seconds"] for row in these))
+        told.append(
+            f"{len(these)} row{'s' if len(these) > 1 else ''} at revision {revision} on {cpu}, {took} of one core"
+        )
+    return f"{'; '.join(told)}. {this_run}"
+
+
+def _source(row: Row) -> tuple[str, str]:
+    return row["revision"], row["cpu"]
+
+
 def tables(rows: Rows, settings: Settings) -> str:
     """Both tables, and the pairs of methods whose order is not the thesis's."""
     return "\n".join([*_flop_table(rows, settings), "", *_bet_table(rows, settings)])
 
 
 def _flop_table(rows: Rows, settings: Settings) -> list[str]:
-    ours, least = flops(rows, settings), floor(rows, settings)
-    heads = [f"{count:,}" for count in settings.buckets] + [f"thesis {count:,}" for count in THESIS_BUCKETS]
+    ours, least, counts = flops(rows, settings), floor(rows, settings), buckets(rows, settings)
+    heads = [f"{count:,}" for count in counts] + [f"thesis {count:,}" for count in THESIS_BUCKETS]
     lines = ["### Table 5.1: buckets on the flop, mbb/h", "", *_head("buckets", heads)]
     for name, theirs in THESIS_FLOPS.items():
         lines.append(_line(name, [*ours[name], *theirs]))
     lines += [_line("*all flops solved at once*", [*least, *[None] * len(THESIS_BUCKETS)]), ""]
-    for column, count in enumerate(settings.buckets[: len(THESIS_BUCKETS)]):
+    for column, count in enumerate(counts[: len(THESIS_BUCKETS)]):
         found = {name: values[column] for name, values in ours.items()}
         thesis = {name: values[column] for name, values in THESIS_FLOPS.items()}
         lines.append(_compared(f"{count:,} buckets", found, thesis))

@@ -62,7 +62,18 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 130
 _SPOT: Final = ("board", "pot", "stack", "oop", "ip", "menu", "big_blind", "endgame")
-_SOLVE: Final = ("target", "iterations", "time", "algorithm", "seed", "bits", "price", "gadget", "payoffs")
+_SOLVE: Final = (
+    "target",
+    "iterations",
+    "time",
+    "algorithm",
+    "seed",
+    "bits",
+    "price",
+    "gadget",
+    "payoffs",
+    "gift_scale",
+)
 _DEFAULT_TARGET: Final = "0.5%"
 
 _EPILOG: Final = """\

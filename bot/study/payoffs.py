@@ -7,6 +7,7 @@
      "payoffs_chips": {"AhKd": 612.5, …},         by hand, in either order of its cards
      "gifts_chips": {"AhKd": 40, …},              optional; hands that are not named gave nothing away
      "spreads_chips": {"AhKd": 15, …},            optional: standard deviations; 0 for hands that are not named
+     "response": "hedge",                         optional, with spreads: how the player answers them, hedge or normal
      "source": "…"                                optional, for people
     }
 
@@ -63,6 +64,7 @@ class PayoffsRecord(StrictRecord):
     payoffs_chips: dict[str, _Chips]
     gifts_chips: dict[str, _NoLoss] | None = None
     spreads_chips: dict[str, _NoLoss] | None = None
+    response: Literal["hedge", "normal"] | None = None
     source: str = Field(default="", max_length=2000)
 
 
@@ -88,6 +90,8 @@ class Payoffs:
     """What the player gave away on the way with each hand; None if that is not known."""
     spreads: F64 | None = None
     """Standard deviations; None if the payoffs are certain."""
+    hedge: bool = True
+    """With spreads the player comes as Hedge says (5.1.6 of Brown's thesis), else as Theorem 22 does."""
 
 
 def read_payoffs(path: Path) -> Payoffs:
@@ -140,6 +144,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _payoffs(record: PayoffsRecord) -> Payoffs:
+    if record.response is not None and record.spreads_chips is None:
+        raise PayoffsError(f"response = {record.response} without spreads_chips, which it is to: expected both")
     return Payoffs(
         where=Where(
             player=PLAYERS.index(record.player),
@@ -150,6 +156,7 @@ def _payoffs(record: PayoffsRecord) -> Payoffs:
         chips=_by_hand("payoffs_chips", record.payoffs_chips, np.nan),
         gifts=None if record.gifts_chips is None else _by_hand("gifts_chips", record.gifts_chips, 0.0),
         spreads=None if record.spreads_chips is None else _by_hand("spreads_chips", record.spreads_chips, 0.0),
+        hedge=record.response != "normal",
     )
 
 
@@ -182,6 +189,7 @@ def write_payoffs(path: Path, payoffs: Payoffs, source: str) -> None:
         payoffs_chips=_named(payoffs.chips, ~np.isnan(payoffs.chips)),
         gifts_chips=None if payoffs.gifts is None else _named(payoffs.gifts, payoffs.gifts > 0),
         spreads_chips=None if payoffs.spreads is None else _named(payoffs.spreads, payoffs.spreads > 0),
+        response=None if payoffs.spreads is None else "hedge" if payoffs.hedge else "normal",
         source=source,
     )
     with whole_file(path) as file:

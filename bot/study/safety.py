@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 KINDS: Final = tuple([str(kind) for kind in Kind])
 _REACH: Final = "reach-"
+_MOST_SCALE: Final = 1e6
 _BARELY: Final = 1e-4
 """A hand that shares a card with all but this share of our range cannot be held: nothing depends on it, and what it is
 worth, a quotient of float32 sums, would be noise that Maxmargin takes for the hand to pick."""
@@ -51,6 +52,8 @@ class Safety:
     """Net chips of the whole hand, gifts included where the kind adds them; 0 for other hands."""
     spreads: F64 | None
     """Standard deviations of the payoffs, if they are uncertain."""
+    hedge: bool
+    """How the opponent answers uncertain ones: as Hedge does, or by the latest value alone."""
     notes: tuple[str, ...]
     """What the user should know before the solve."""
 
@@ -70,7 +73,7 @@ class Safety:
 
         hands = hand_index[self.opponent]
         spreads = None if self.spreads is None else self.spreads[hands]
-        return Gadget(self.opponent, self.payoffs[hands], Form(self.kind.removeprefix(_REACH)), spreads)
+        return Gadget(self.opponent, self.payoffs[hands], Form(self.kind.removeprefix(_REACH)), spreads, self.hedge)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +83,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gadget", metavar="KIND", choices=KINDS, help=f"one of {', '.join(KINDS)}; all but unsafe (default) need:"
     )
     group.add_argument("--payoffs", metavar="FILE", type=Path, help="what the opponent has with each hand elsewhere")
+    group.add_argument(
+        "--gift-scale", metavar="N", type=float, help="how many times its gifts the reach kinds give (default 1)"
+    )
     group.add_argument(
         "--opponent", choices=PLAYERS, help="who chooses at the gadget, with any hand (default ip; the other is safe)"
     )
@@ -102,11 +108,18 @@ def check_options(options: argparse.Namespace) -> None:
             raise ConfigError(f"--payoffs without a gadget: expected --gadget {', '.join(KINDS[1:-1])} or {KINDS[-1]}")
         if options.opponent is not None and options.save_payoffs is None and options.save_range is None:
             raise ConfigError("--opponent without --gadget, --save-payoffs or --save-range: expected one of them")
+        if options.gift_scale is not None:
+            raise ConfigError("--gift-scale without a gadget: expected --gadget reach-resolve or reach-maxmargin")
         return
     if options.payoffs is None:
         raise ConfigError(
             f"--gadget {options.gadget} without --payoffs: expected a file, as --save-payoffs writes them"
         )
+    scale = options.gift_scale
+    if scale is not None and not options.gadget.startswith(_REACH):
+        raise ConfigError(f"--gift-scale with --gadget {options.gadget}, which adds no gifts: expected a reach kind")
+    if scale is not None and not 0 <= scale <= _MOST_SCALE:
+        raise ConfigError(f"--gift-scale {scale:g}: expected a number from 0 to {_MOST_SCALE:g}")
     if options.save is not None:
         raise ConfigError(
             f"--save and --gadget {options.gadget}: solution files keep no gadget: expected one of the two"
@@ -139,7 +152,7 @@ def read_safety(options: argparse.Namespace, spot: Spot) -> Safety | None:
     payoffs = read_payoffs(path)
     try:
         _check_where(payoffs.where, spot, opponent)
-        safety = _safety(kind, opponent, payoffs, spot)
+        safety = _safety(kind, opponent, payoffs, spot, 1.0 if options.gift_scale is None else options.gift_scale)
     except PayoffsError as error:
         raise PayoffsError(f"--payoffs {path}: {error}") from None
     return safety
@@ -160,7 +173,7 @@ def _check_where(where: Where | None, spot: Spot, opponent: int) -> None:
             raise PayoffsError(f"{key} = {held}: expected that of the spot, {wanted}")
 
 
-def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: Spot) -> Safety:
+def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: Spot, gift_scale: float) -> Safety:
     live, chips, notes = alive_on(spot.board) & (spot.ranges[opponent] > 0), payoffs.chips, []
     missing = np.flatnonzero(live & np.isnan(chips))
     if missing.size:
@@ -182,7 +195,7 @@ def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: Spot) -> Safety:
             raise PayoffsError(
                 f"no gifts_chips, which {kind} adds: expected --gadget {kind.removeprefix(_REACH)}, or a file with them"
             )
-        chips = chips + payoffs.gifts
+        chips = chips + gift_scale * payoffs.gifts
     elif payoffs.gifts is not None and payoffs.gifts.any():
         notes.append(f"--payoffs: its gifts are not used: --gadget {_REACH}{kind} adds them")
     spreads = payoffs.spreads
@@ -195,6 +208,7 @@ def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: Spot) -> Safety:
         live=live,
         payoffs=np.where(live, chips - spot.paid, 0.0),
         spreads=None if spreads is None else np.where(live, spreads, 0.0),
+        hedge=payoffs.hedge,
         notes=tuple(notes),
     )
 
