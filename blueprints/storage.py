@@ -241,9 +241,13 @@ class Blueprint:
         base = self._first_edge[street]
         return self._strategy[street][int(self.tree.first[node]) - base : int(self.tree.first[node + 1]) - base]
 
+    def check_content(self) -> None:
+        """Compare every byte with its hash: a tenth of a second for 40 MB. Raises `BlueprintError`."""
+        self._container.verify()
+
     def verify(self) -> None:
         """Look at every number; seconds. Raises `BlueprintError`."""
-        self._container.verify()
+        self.check_content()
         for street, rows in self._strategy.items():
             first = _first_edges(self.tree, street)
             sums = np.add.reduceat(rows, first[:-1], axis=0, dtype=np.uint16)
