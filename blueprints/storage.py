@@ -39,6 +39,7 @@ U8 = NDArray[np.uint8]
 
 TOTAL: Final = 255
 """What the numbers of a node and bucket add up to."""
+MOST_REVISION_CHARS: Final = 200
 EXACT: Final = "exact"
 CENTROIDS: Final = "centroids"
 _FORMAT: Final = "paratus-blueprint"
@@ -57,7 +58,7 @@ class Training(BaseModel):
     """Updates of an action at an information set, "nodes touched"."""
     periods: int = Field(default=0, ge=0)
     core_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    revision: str = Field(default="", max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
+    revision: str = Field(default="", max_length=MOST_REVISION_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
     """Of the code."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from blueprint_files import small_game, write
 
+from blueprints.revision import code_revision
 from blueprints.storage import Blueprint
 from bot import cli
 
@@ -73,12 +74,26 @@ def test_train_and_go_on(call, config):
     file = Path("training/leduc/leduc.blueprint")
     blueprint = Blueprint.open(file, verify=True)
     assert (blueprint.header.training.walks, blueprint.header.training.periods) == (100, 2)
+    assert blueprint.header.training.revision == code_revision()
     code, out, err = call("train", config, "--periods", "4", "--out", "more.blueprint", "--json")
     assert code == 0
     assert err.startswith("paratus blueprint train: goes on after period 2\nperiod 3 of 4, ")
     found = json.loads(out)
     assert (found["file"], found["number"], found["done"]) == ("more.blueprint", 4, True)
     assert found["hash"] == Blueprint.open(Path("more.blueprint"), verify=True).digest != blueprint.digest
+
+
+def test_the_file_names_all_code_that_trained_it(call, config, monkeypatch):
+    """As many as a header holds."""
+    for period in range(1, 13):
+        monkeypatch.setattr(
+            "blueprints.train.trainer.code_revision", lambda period=period: f"paratus 0.1.0, {period:07x}"
+        )
+        assert call("train", config, "--periods", period, "--threads", "1")[0] == 0
+        said = Blueprint.open(Path("training/leduc/leduc.blueprint")).header.training.revision
+        if period == 2:
+            assert said == "paratus 0.1.0, 0000001; paratus 0.1.0, 0000002"
+    assert said == "paratus 0.1.0, 0000001; …; paratus 0.1.0, 000000c"
 
 
 def test_begin_from_a_file(call, config, tmp_path):
