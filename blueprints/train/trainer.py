@@ -63,6 +63,9 @@ class Sampler(Protocol):
     def averages(self) -> tuple[F32, ...]:
         """By street of the game [edge of the street, bucket], in the order of the tree."""
 
+    def working_bytes(self) -> int:
+        """Memory for walks, beside the state and the buckets of hold'em."""
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """What a checkpoint must hold."""
 
