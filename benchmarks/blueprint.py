@@ -2,7 +2,8 @@
 
 All is expectation over every pair of hands on sampled boards (`blueprints.train.contest`), within the bets of the tree:
 
-- against players who always fold, always call, or choose uniformly among the actions of the tree;
+- against players who always fold, always call, or choose uniformly among the actions of the tree; the first in hold'em
+  over all boards too, exactly (`benchmarks.always_fold`);
 - against itself: what the button is worth;
 - against the averages it was rounded from (`--run`, the folder of the training): what 8 bits cost;
 - what it does before the flop: how often AA, KK and QQ fold to a raise, and how often each position opens or defends.
@@ -14,20 +15,25 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
+from benchmarks.always_fold import exact_value
 from benchmarks.machine import revision
+from blueprints.cards.interface import Cards
 from blueprints.shipped import shipped_blueprint, tables_folder
-from blueprints.storage import TOTAL, Blueprint
+from blueprints.storage import CENTROIDS, TOTAL, Blueprint
+from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, read_checkpoint
 from blueprints.train.contest import Score, Side, contest
-from blueprints.train.layout import cut
-from blueprints.train.public import Tables, bases_of
+from blueprints.train.trainer import make_sampler
 from blueprints.tree import CALLED, FOLDED, BettingTree
 from bot.study.progress import ShareBar, short
+from protocol.errors import BlueprintError, ParatusError
 from protocol.hands import NUM_CLASSES, hand_classes_array, parse_class
 from protocol.state import FOLD, Raise, start
 from solver.tables import F32
@@ -41,6 +47,7 @@ Report = dict[str, Any]
 def evaluate(blueprint: Blueprint, run: Path | None, boards: int, self_boards: int, threads: int) -> Report:
     """All that `text` shows."""
     cards = blueprint.cards(tables_folder())
+    averages = None if run is None else averages_of(run, blueprint, cards)  # first: it may be refused
     game, tree = blueprint.game, blueprint.tree
     streets = range(game.num_rounds)
     mine = Side([blueprint.strategy(street) for street in streets], cards)
@@ -50,9 +57,11 @@ def evaluate(blueprint: Blueprint, run: Path | None, boards: int, self_boards: i
         "bytes": blueprint.size_bytes,
         "training": blueprint.header.training.model_dump(),
         "revision": revision(),
-        "preflop": preflop(blueprint),
         "expectation": {},
     }
+    if is_holdem(blueprint):
+        report["preflop"] = preflop(blueprint)
+        report["always-fold, all boards"] = against_folds(blueprint, cards)
 
     def play(name: str, other: Side, count: int) -> Score:
         with ShareBar(name, "blueprint") as bar:
@@ -65,10 +74,23 @@ def evaluate(blueprint: Blueprint, run: Path | None, boards: int, self_boards: i
         other = Side([baseline(tree, street, cards.counts[street], name) for street in streets], cards)
         report["expectation"][name] = _mbb(play(name, other, boards), game.blind)
     report["self-play"] = _mbb(play("self-play", mine, self_boards), game.blind)
-    if run is not None:
-        averages = Side(averages_of(run, tree, cards.counts), cards)
-        report["8 bits against 32"] = _mbb(play("8 bits", averages, boards), game.blind)
+    if averages is not None:
+        report["8 bits against 32"] = _mbb(play("8 bits", Side(averages, cards), boards), game.blind)
     return report
+
+
+def is_holdem(blueprint: Blueprint) -> bool:
+    """Whether hands are those of full hold'em."""
+    return blueprint.header.card_kind == CENTROIDS
+
+
+def against_folds(blueprint: Blueprint, cards: Cards) -> Report:
+    """See `benchmarks.always_fold`."""
+    per = 1000 / max(blueprint.game.blind)
+    with ShareBar("always-fold, all boards", "blueprint") as bar:
+        seats = [per * exact_value(blueprint, cards, player, bar.show) for player in range(2)]
+    names = ("in the big blind", "on the button")
+    return {"mbb": round(sum(seats) / 2, 3), **{name: round(mbb, 3) for name, mbb in zip(names, seats, strict=True)}}
 
 
 def baseline(tree: BettingTree, street: int, buckets: int, name: str) -> F32:
@@ -82,11 +104,23 @@ def baseline(tree: BettingTree, street: int, buckets: int, name: str) -> F32:
     return np.repeat(table.astype(np.float32)[:, None], buckets, axis=1)
 
 
-def averages_of(run: Path, tree: BettingTree, buckets: tuple[int, ...]) -> tuple[F32, ...]:
-    """The averages in a run's checkpoint."""
-    parts = cut(tree)
-    with (run / "checkpoint.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return Tables(parts, bases_of(parts, buckets), tuple(buckets)).unpacked(arrays["averages"])
+def averages_of(run: Path, blueprint: Blueprint, cards: Cards) -> tuple[F32, ...]:
+    """The averages in the checkpoint of the run that the file was written from; `BlueprintError` if it is another."""
+    header, path = blueprint.header, run / CHECKPOINT
+    averages: list[tuple[F32, ...]] = []
+
+    def take(found: Checkpoint, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        found.identity.check_same(path, Identity.of(header.settings, header.tree, header.cards))
+        if found.last.walks != header.training.walks:
+            raise BlueprintError(
+                f"{path}: {found.last.walks:,} walks: expected {header.training.walks:,} as in {blueprint.path}"
+            )
+        sampler = make_sampler(header.settings, blueprint.tree, cards, 1)
+        sampler.restore(arrays)
+        averages.append(sampler.averages())
+
+    read_checkpoint(run, take)
+    return averages[0]
 
 
 def preflop(blueprint: Blueprint) -> Report:
@@ -137,28 +171,42 @@ def text(report: Report) -> str:
         seats = [f"{mbb:+,.1f} ± {width:,.1f}" for mbb, width in (each["in the big blind"], each["on the button"])]
         both = f"{each['mbb']:+,.2f} ± {each['interval_95']:,.2f}"
         lines.append(f"| {name} | {each['boards']:,} | {both} | {' | '.join(seats)} |")
-    lines += ["", "| before the flop | |", "|---|---|"]
-    for name, shares in report["preflop"].items():
+    if "always-fold, all boards" in report:
+        each = report["always-fold, all boards"]
+        seats = [f"{each[name]:+,.2f}" for name in ("in the big blind", "on the button")]
+        lines.append(f"| always-fold | all | {each['mbb']:+,.2f} | {' | '.join(seats)} |")
+    lines += ["", "| before the flop | |", "|---|---|"] if "preflop" in report else []
+    for name, shares in report.get("preflop", {}).items():
         lines.append(f"| {name} | {', '.join([f'{what} {100 * share:.2f} %' for what, share in shares.items()])} |")
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Measure and print."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, nargs="?", help="default: the one that ships")
     parser.add_argument("--run", type=Path, help="the folder of its training, at the same period")
-    parser.add_argument("--boards", type=int, default=500)
-    parser.add_argument("--self-boards", type=int, default=2000)
-    parser.add_argument("--threads", type=int, default=2)
+    add_sizes(parser)
     parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    blueprint = Blueprint.open(options.file or shipped_blueprint(), verify=True)
+    options = parser.parse_args(arguments)
     begun = time.monotonic()
-    report = evaluate(blueprint, options.run, options.boards, options.self_boards, options.threads)
+    try:
+        blueprint = Blueprint.open(options.file or shipped_blueprint(), verify=True)
+        report = evaluate(blueprint, options.run, options.boards, options.self_boards, options.threads)
+    except ParatusError as error:
+        print(f"blueprint: {error}", file=sys.stderr)
+        return 1
     print(f"blueprint: {short(time.monotonic() - begun)} s", file=sys.stderr)
     print(json.dumps(report, indent=1) if options.json else text(report))
+    return 0
+
+
+def add_sizes(parser: argparse.ArgumentParser) -> None:
+    """How much is measured."""
+    parser.add_argument("--boards", type=int, default=500, help="default: 500")
+    parser.add_argument("--self-boards", type=int, default=2000, help="default: 2000")
+    parser.add_argument("--threads", type=int, default=2)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,15 +12,12 @@ from random import Random
 
 import numpy as np
 
-from blueprints.cards.centroids import Centroids
-from blueprints.cards.features import LIVE_HANDS
-from blueprints.cards.holdem import HoldemCards
+from blueprints.cards.made_up import made_up_tables
 from blueprints.lookup import Lookup
 from blueprints.settings import BlueprintSettings
 from blueprints.storage import Blueprint, write_blueprint
 from blueprints.tree import BettingTree, build_tree
 from protocol.game import DEFAULT_GAME, load_game
-from protocol.hands import NUM_CLASSES, canonical_boards
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, can_fold, raise_bounds, start
 from solver.menu import parse_menu
 
@@ -36,17 +33,14 @@ def run() -> dict[str, object]:
     game, menu = load_game(DEFAULT_GAME).game, parse_menu(_MENU)
     settings = BlueprintSettings(name="benchmark", menu=_MENU)
     tree, rng = build_tree(game, menu), np.random.default_rng(1)
-    counts, dimensions = settings.cards.counts, settings.cards.dimensions
-    centres = [rng.integers(-512, 513, (counts[k], dimensions[k])).astype(np.int16) for k in (1, 2, 3)]
-    opponents = rng.integers(0, settings.cards.opponents, NUM_CLASSES).astype(np.uint8)
-    centroids = Centroids(settings.cards, opponents, *centres)
-    averages = [rng.random((_edges(tree, street), counts[street]), np.float32) for street in range(4)]
+    cards = made_up_tables(settings.cards)
+    averages = [rng.random((_edges(tree, street), cards.counts[street]), np.float32) for street in range(4)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "benchmark.blueprint"
 
         def write() -> None:
             write_blueprint(
-                path, settings=settings, game=game, tree=tree, cards=centroids, averages=averages, training={}
+                path, settings=settings, game=game, tree=tree, cards=cards.centroids, averages=averages, training={}
             )
 
         write()  # compiles
@@ -58,10 +52,7 @@ def run() -> dict[str, object]:
         }
         blueprint = Blueprint.open(path)
         report["verify_ms"] = _milliseconds(blueprint.verify, 3)
-        tables = [
-            rng.integers(0, counts[k], (len(canonical_boards(2 + k)), LIVE_HANDS[k]), np.uint16) for k in (1, 2, 3)
-        ]
-        lookup = Lookup(blueprint, HoldemCards(centroids, *tables))
+        lookup = Lookup(blueprint, cards)
         return report | _decisions(lookup)
 
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-"""The checkout."""
+from blueprints.revision import ROOT, git_revision
 
 _PRODUCTS = 30
 _COPIES = 30
@@ -42,8 +41,7 @@ def describe() -> dict[str, object]:
 
 def revision() -> str:
     """Of the code, as git names it."""
-    ran = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
-    return ran.stdout.strip() or "unknown"
+    return git_revision() or "unknown"
 
 
 def cpu() -> str:

@@ -28,7 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import ROOT, Elsewhere, copy_s, product_s
+from benchmarks.machine import Elsewhere, copy_s, product_s
+from blueprints.revision import ROOT
 from bot.study.endgames import read_endgame
 from bot.study.progress import Estimate, Goal, duration_text, short
 from bot.study.spots import Spot, root_state, spot_of_endgame

@@ -7,7 +7,7 @@ counts what is really read and written: a (bucket, action) pair that some hand o
 sampling visits.
 
 `small` and `standard` are measured with the buckets of the blueprint that ships (1,000, 1,500 and 1,000). Those of the
-third tree are made up (`blueprints.price`), as many a board as OCHS gives; external sampling has no place for such. The
+third tree are made up (`blueprints.cards.made_up`): for public chance sampling as many a board as OCHS gives. The
 contest trains both forms on `small` for so many CPU seconds each, on one thread, and plays over all pairs of hands.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.machine import Elsewhere
@@ -45,11 +45,11 @@ def run(contest_seconds: float | None = None, threads: Sequence[int] = (1, 2)) -
     elsewhere = Elsewhere()
     small, standard = load_settings("small"), load_settings("standard")
     cards = Blueprint.open(shipped_blueprint()).cards(tables_folder())
-    speeds = {name: _speeds(name, settings, cards, Sampling, threads)
+    speeds = {name: _speeds(name, settings, lambda settings: cards, threads)
               for name, settings in (("small", small), ("standard", standard))}  # fmt: skip
     buckets = CardSettings(flop=1000, turn=1000, river=500)
     third = standard.model_copy(update={"menu": _NINE_THOUSAND, "cards": buckets})
-    speeds["9,000 decisions"] = _speeds("9,000 decisions", third, made_up_cards(third), [Sampling.PUBLIC], threads)
+    speeds["9,000 decisions"] = _speeds("9,000 decisions", third, made_up_cards, threads)
     report: Report = {"speeds": speeds}
     if contest_seconds is not None:
         report["contest"] = _contest(small, cards, contest_seconds)
@@ -58,19 +58,19 @@ def run(contest_seconds: float | None = None, threads: Sequence[int] = (1, 2)) -
 
 
 def _speeds(
-    name: str, settings: BlueprintSettings, cards: Cards, forms: Iterable[Sampling], threads: Sequence[int]
+    name: str, settings: BlueprintSettings, cards_for: Callable[[BlueprintSettings], Cards], threads: Sequence[int]
 ) -> Report:
     tree = build_tree(settings.load_game(), settings.load_menu())
+    counts = cards_for(settings).counts
     pairs = [len(tree.does[tree.first[nodes.start] : tree.first[nodes.stop]]) * count
-             for nodes, count in zip(map(tree.nodes_of, range(4)), cards.counts, strict=True)]  # fmt: skip
+             for nodes, count in zip(map(tree.nodes_of, range(4)), counts, strict=True)]  # fmt: skip
     found: Report = {"decisions": tree.num_nodes, "pairs": sum(pairs)}
-    for sampling in forms:
+    for sampling in Sampling:
         _tell(f"{name}: {sampling}")
         trainer = settings.trainer.model_copy(update={"sampling": sampling})
-        samplers = {
-            count: make_sampler(settings.model_copy(update={"trainer": trainer}), tree, cards, count)
-            for count in threads
-        }
+        formed = settings.model_copy(update={"trainer": trainer})
+        cards = cards_for(formed)
+        samplers = {count: make_sampler(formed, tree, cards, count) for count in threads}
         rates = {count: _rate(form, 10 if sampling is Sampling.PUBLIC else 1000) for count, form in samplers.items()}
         memory = sum(array.nbytes for array in samplers[threads[0]].state().values())
         found[str(sampling)] = {"bytes": memory} | {

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from blueprints.cards.exact import ExactCards
-from blueprints.cards.interface import Buckets, Cards
-from blueprints.settings import BlueprintSettings
+from blueprints.cards.interface import Cards
+from blueprints.cards.made_up import made_up_rows, made_up_tables
+from blueprints.cards.tables import tables_bytes
+from blueprints.settings import BlueprintSettings, Sampling
 from blueprints.train.trainer import make_sampler
 from blueprints.tree import BettingTree, build_tree
-from protocol.cards import Card
-from protocol.hands import hand_classes_array
-from protocol.kernels import order_board
+from protocol.cards import NUM_CARDS
+from protocol.game import Game
 
 _WARM_UP: Final = 3
 _MEASURED_S: Final = 3.0
-_SEEN: Final = (169, 123, 74, 24)
-"""Buckets that hands of one board have, by street, of 1,000, 1,000 and 500: measured on 300 boards."""
+_WALKS: Final = {Sampling.PUBLIC: 10, Sampling.EXTERNAL: 4096}
+"""At once: some hundredths of a second."""
+_WRITING_BYTES: Final = 4 + 1
+"""A pair: the averages in the order of the tree, and rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,10 @@ class Price:
     streets: tuple[StreetPrice, ...]
     training_bytes: int
     """Regrets and averages."""
+    tables_bytes: int
+    """Tables of buckets, mapped: shared by all processes that use them, and the system may take them back."""
+    working_bytes: int
+    """What walks use besides, or what it takes to write the file in the end if that is more."""
     file_bytes: int
     """A byte a probability; the tree and the cards come to about a megabyte more."""
     walks_a_second: float
@@ -68,55 +72,44 @@ def find_price(settings: BlueprintSettings, *, threads: int) -> Price:
     """Build the tree, and train for a few seconds on buckets that are made up: as many a board as real ones."""
     game = settings.load_game()
     tree = build_tree(game, settings.load_menu())
-    abstract = game.num_rounds == len(_SEEN) and game.num_ranks == 13
-    cards = made_up_cards(settings) if abstract else ExactCards(game)
+    holdem = is_holdem(game)
+    cards = made_up_cards(settings) if holdem else ExactCards(game)
     counts = cards.counts
     streets = tuple([_street(tree, street, counts[street]) for street in range(game.num_rounds)])
     sampler = make_sampler(settings, tree, cards, threads)
     pairs = sum(street.pairs for street in streets)
+    batch = _WALKS[settings.trainer.sampling]
     sampler.period(1, 1.0, _WARM_UP)
     walks, updates, began = 0, 0, time.perf_counter()
     while time.perf_counter() - began < _MEASURED_S:
-        updates += sampler.period(2 + walks, 1.0, 10)
-        walks += 10
+        updates += sampler.period(2 + walks // batch, 1.0, batch)
+        walks += batch
     seconds = time.perf_counter() - began
-    training = sum(array.nbytes for array in sampler.state().values())
     trainer = settings.trainer
-    return Price(streets, training, pairs, walks / seconds, updates / seconds, trainer.periods * trainer.walks)
+    return Price(
+        streets,
+        training_bytes=sum(array.nbytes for array in sampler.state().values()),
+        tables_bytes=tables_bytes() if holdem else 0,
+        working_bytes=max(sampler.working_bytes(), _WRITING_BYTES * pairs),
+        file_bytes=pairs,
+        walks_a_second=walks / seconds,
+        pairs_a_second=updates / seconds,
+        walks=trainer.periods * trainer.walks,
+    )
+
+
+def is_holdem(game: Game) -> bool:
+    """Whether the card abstraction of hold'em, with its tables, is for this game."""
+    return len(game.deck()) == NUM_CARDS and game.num_hole_cards == 2 and game.num_board_cards == (0, 3, 1, 1)
 
 
 def made_up_cards(settings: BlueprintSettings) -> Cards:
-    """Buckets of hold'em that cost nothing to make, for measuring: as many a board as real ones, by strength alone."""
-    return _MadeUp(settings)
+    """Buckets of hold'em for measuring, as the form of sampling needs them."""
+    if settings.trainer.sampling is Sampling.PUBLIC:
+        return made_up_rows(settings.cards)
+    return made_up_tables(settings.cards)
 
 
 def _street(tree: BettingTree, street: int, buckets: int) -> StreetPrice:
     nodes = tree.nodes_of(street)
     return StreetPrice(len(nodes), int(tree.first[nodes.stop] - tree.first[nodes.start]), buckets)
-
-
-class _MadeUp:
-    """Buckets by strength on the final board alone: no abstraction, but the work is the same."""
-
-    def __init__(self, settings: BlueprintSettings) -> None:
-        self.counts: tuple[int, ...] = settings.cards.counts
-        self.digest = "made up"
-        self._seen = [min(seen * -(-count // usual), count) for seen, count, usual in
-                      zip(_SEEN, self.counts, (169, 1000, 1000, 500), strict=True)]  # fmt: skip
-
-    def buckets(self, board: Sequence[Card]) -> Buckets:
-        """Nobody asks."""
-        raise NotImplementedError
-
-    def deal(self, board: Sequence[Card]) -> Buckets:
-        """[street, hand]"""
-        cards = np.array(board, np.uint8)
-        _, order = order_board(cards)
-        place = np.arange(len(order)) / len(order)
-        found = np.zeros((len(self.counts), len(hand_classes_array())), np.uint16)
-        found[0] = hand_classes_array()
-        rng = np.random.default_rng(cards.tolist())
-        for street in range(1, len(self.counts)):
-            some = np.sort(rng.permutation(self.counts[street])[: self._seen[street]])
-            found[street, order] = some[(place * len(some)).astype(np.intp)]
-        return found

@@ -39,6 +39,7 @@ U8 = NDArray[np.uint8]
 
 TOTAL: Final = 255
 """What the numbers of a node and bucket add up to."""
+MOST_REVISION_CHARS: Final = 200
 EXACT: Final = "exact"
 CENTROIDS: Final = "centroids"
 _FORMAT: Final = "paratus-blueprint"
@@ -57,7 +58,7 @@ class Training(BaseModel):
     """Updates of an action at an information set, "nodes touched"."""
     periods: int = Field(default=0, ge=0)
     core_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    revision: str = Field(default="", max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
+    revision: str = Field(default="", max_length=MOST_REVISION_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
     """Of the code."""
 
 
@@ -241,9 +242,13 @@ class Blueprint:
         base = self._first_edge[street]
         return self._strategy[street][int(self.tree.first[node]) - base : int(self.tree.first[node + 1]) - base]
 
+    def check_content(self) -> None:
+        """Compare every byte with its hash: a tenth of a second for 40 MB. Raises `BlueprintError`."""
+        self._container.verify()
+
     def verify(self) -> None:
         """Look at every number; seconds. Raises `BlueprintError`."""
-        self._container.verify()
+        self.check_content()
         for street, rows in self._strategy.items():
             first = _first_edges(self.tree, street)
             sums = np.add.reduceat(rows, first[:-1], axis=0, dtype=np.uint16)

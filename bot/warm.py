@@ -31,7 +31,7 @@ def run_command(options: argparse.Namespace) -> int:
     if "ranking" in parts:
         _step("hand ranking", warm_up)
     if "blueprint" in parts:
-        _blueprint()
+        _blueprint(required="blueprint" in options.parts)
     if "solver" in parts:
         from solver.warm import BITS
         from solver.warm import warm_up as warm_solver
@@ -52,8 +52,8 @@ def warm_up() -> float:
     return _timed(ranking)
 
 
-def _blueprint() -> None:
-    """The tables of the blueprint that ships, if one does."""
+def _blueprint(*, required: bool) -> None:
+    """The tables of the blueprint that ships; if none does, that is an error for those who asked for them."""
     from blueprints.shipped import shipped_blueprint, tables_folder
     from blueprints.storage import Blueprint
     from bot.study.progress import ShareBar, duration_text
@@ -61,6 +61,8 @@ def _blueprint() -> None:
     try:
         blueprint = Blueprint.open(shipped_blueprint())
     except ConfigError as error:
+        if required:
+            raise
         print(f"blueprint: {error}", file=sys.stderr)
         return
     begun = time.monotonic()

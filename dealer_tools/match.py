@@ -23,6 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from blueprints.revision import git_revision
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
 from dealer_tools.plan import Plan, check_folder, check_plan, executable, name_agents, read_document, write_document
@@ -271,7 +272,7 @@ def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
     return {
         **plan.as_json(),
         "paratus": version("paratus"),
-        "revision": _revision(),
+        "revision": git_revision(full=True),
         "seconds": round(seconds, 3),
         "unit": f"mbb/g: thousandths of {plan.game.big_blind} chips a hand; intervals are 95 %",
         "observation": "a pair of duplicate hands" if plan.duplicate else "a hand",
@@ -301,23 +302,6 @@ def _record(plan: Plan, folder: Path, name: str) -> dict[str, int]:
         finally:
             reader.close()
     return {"fallbacks": fallbacks, "hands_from_log": added}
-
-
-def _revision() -> str | None:
-    """The commit of the source tree we run from, if it is one; `-dirty` if the tree differs from it."""
-    root = Path(__file__).resolve().parent.parent
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(root), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
-
-    try:
-        if Path(git("rev-parse", "--show-toplevel")) != root:
-            return None
-        dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no") else ""
-        return git("rev-parse", "HEAD") + dirty
-    except (OSError, subprocess.SubprocessError):
-        return None
 
 
 def _table(result: dict[str, Any]) -> str:

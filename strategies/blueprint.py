@@ -42,12 +42,13 @@ class BlueprintLookup:
     inline = True
 
     def __init__(self, game: Game, settings: LookupSettings) -> None:
-        """Open the file and the tables of its cards; the first time, tables are built, which takes a minute."""
+        """Open the file, whole, and the tables of its cards; the first time, tables are built, which takes a minute."""
         path = Path(settings.file) if settings.file else shipped_blueprint()
         folder = Path(settings.tables) if settings.tables else tables_folder()
         try:
             blueprint = Blueprint.open(path)
             blueprint.check_matches(game)
+            blueprint.check_content()  # a damaged byte would be played as if it had been trained
             self.lookup = Lookup(blueprint, blueprint.cards(folder, _Telling(), rivers=settings.rivers))
         except BlueprintError as error:
             raise ConfigError(f"agent {self.name}: {error}") from None

@@ -205,6 +205,21 @@ def test_a_file_that_is_missing_or_damaged(tmp_path):
     assert "missing.blueprint: cut short, " in refused(BlueprintLookup, HOLDEM, settings)
 
 
+@pytest.mark.parametrize("street", range(4))
+def test_a_damaged_byte_of_the_strategy(tmp_path, street):
+    """One bit of one probability: everything else about the file is as it should be."""
+    path = write(tmp_path / "damaged.blueprint", HOLDEM, MENU)
+    settings = LookupSettings(file=str(path), tables=str(folder()), rivers=False)
+    assert BlueprintLookup(HOLDEM, settings).identity()["hash"] == Blueprint.open(path).digest
+    data = bytearray(path.read_bytes())
+    strategy = Blueprint.open(path).strategy(street).tobytes()
+    data[data.index(strategy) + len(strategy) // 2] ^= 1
+    path.write_bytes(data)
+    said = refused(BlueprintLookup, HOLDEM, settings)
+    assert f"damaged.blueprint: hash of strategy_{street} is " in said
+    assert "expected " in said
+
+
 def test_the_one_that_ships(monkeypatch, tmp_path):
     """Where it is looked for, and what is said if none came along."""
     (tmp_path / "data").mkdir()

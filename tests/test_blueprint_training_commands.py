@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from blueprint_files import small_game, write
 
+from blueprints.revision import code_revision
 from blueprints.storage import Blueprint
 from bot import cli
 
@@ -54,12 +55,43 @@ def test_price(call, config):
     pairs = sum(street["actions"] * street["buckets"] for street in price["streets"])
     assert price["file_bytes"] == pairs
     assert price["training_bytes"] >= 2 * 4 * pairs
+    assert price["tables_bytes"] == 0  # a small game has none
+    assert price["working_bytes"] > 0
     assert price["walks"] == 100
     assert price["hours"] == pytest.approx(100 / price["walks_a_second"] / 3600)
     code, out, _ = call("price", config, "--threads", "1")
     assert code == 0
-    for words in ("memory while training", "updates", "hours for the 100 walks", "information sets"):
+    for words in (
+        "memory while training",
+        "regrets and averages",
+        "tables of buckets    0.0 MB",
+        "updates",
+        "hours for the 100 walks",
+        "information sets",
+    ):
         assert words in out
+
+
+@pytest.mark.parametrize("sampling", ["public", "external"])
+def test_price_of_full_holdem(call, tmp_path, sampling):
+    """Buckets are made up, for either form of sampling."""
+    config = tmp_path / "some.toml"
+    config.write_text(
+        'name = "some"\nmenu = "a / -"\n[cards]\nflop = 30\nturn = 1500\nriver = 20\nopponents = 1\n'
+        f'[trainer]\nsampling = "{sampling}"\n'
+    )
+    code, out, err = call("price", config, "--threads", "1", "--json")
+    assert (code, err) == (0, "")
+    price = json.loads(out)
+    assert [street["buckets"] for street in price["streets"]] == [169, 30, 1500, 20]
+    assert price["tables_bytes"] == 2 * (1755 * 1176 + 16_432 * 1128 + 134_459 * 1081)
+    assert price["training_bytes"] >= 8 * price["file_bytes"]
+    assert price["working_bytes"] >= 5 * price["file_bytes"]
+    assert price["walks_a_second"] > 0
+    assert price["pairs_a_second"] > 0
+    code, out, _ = call("price", config, "--threads", "2")
+    assert code == 0
+    assert "tables of buckets    332 MB, mapped" in out
 
 
 def test_train_and_go_on(call, config):
@@ -73,12 +105,26 @@ def test_train_and_go_on(call, config):
     file = Path("training/leduc/leduc.blueprint")
     blueprint = Blueprint.open(file, verify=True)
     assert (blueprint.header.training.walks, blueprint.header.training.periods) == (100, 2)
+    assert blueprint.header.training.revision == code_revision()
     code, out, err = call("train", config, "--periods", "4", "--out", "more.blueprint", "--json")
     assert code == 0
     assert err.startswith("paratus blueprint train: goes on after period 2\nperiod 3 of 4, ")
     found = json.loads(out)
     assert (found["file"], found["number"], found["done"]) == ("more.blueprint", 4, True)
     assert found["hash"] == Blueprint.open(Path("more.blueprint"), verify=True).digest != blueprint.digest
+
+
+def test_the_file_names_all_code_that_trained_it(call, config, monkeypatch):
+    """As many as a header holds."""
+    for period in range(1, 13):
+        monkeypatch.setattr(
+            "blueprints.train.trainer.code_revision", lambda period=period: f"paratus 0.1.0, {period:07x}"
+        )
+        assert call("train", config, "--periods", period, "--threads", "1")[0] == 0
+        said = Blueprint.open(Path("training/leduc/leduc.blueprint")).header.training.revision
+        if period == 2:
+            assert said == "paratus 0.1.0, 0000001; paratus 0.1.0, 0000002"
+    assert said == "paratus 0.1.0, 0000001; …; paratus 0.1.0, 000000c"
 
 
 def test_begin_from_a_file(call, config, tmp_path):

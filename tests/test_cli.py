@@ -519,3 +519,16 @@ def test_warm(call):
     code, _, again = call("warm")
     assert code == 0
     assert float(again.split("ready after ")[1].split()[0]) < 1.0  # nothing is left to do
+
+
+def test_warm_fails_if_the_blueprint_that_was_asked_for_is_not_there(call, monkeypatch, tmp_path):
+    """Whoever names no part takes what there is."""
+    monkeypatch.setattr("blueprints.shipped.resources.files", lambda package: tmp_path)
+    code, _, err = call("warm", "blueprint")
+    assert code == 2
+    assert one_line(err).startswith(f"paratus warm: {tmp_path}")
+    assert "train one (`paratus blueprint train`)" in err
+    monkeypatch.setattr("bot.warm.PARTS", ("blueprint",))
+    code, _, err = call("warm")
+    assert code == 0
+    assert one_line(err).startswith(f"blueprint: {tmp_path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 
 from blueprints.cards.exact import ExactCards
+from blueprints.revision import code_revision
 from blueprints.settings import BlueprintSettings, Sampling, TrainerSettings, load_settings, shipped_settings
+from blueprints.train.checkpoint import UNKNOWN
 from blueprints.train.exploit import Measure
 from blueprints.train.trainer import FOLLOWED, Run
 from blueprints.tree import build_tree
@@ -94,6 +97,117 @@ def test_a_run_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path)
     assert after.last.number >= 6
     whole = train(run_in(tmp_path / "whole", settings), after.last.number)
     assert_same(dict(after.sampler.state()), whole)
+
+
+class Killed(BaseException):
+    """What `kill -9` is to files: nothing that was planned happens any more."""
+
+
+def as_of_old(folder: Path) -> None:
+    """Make its checkpoint one of the code that kept the log beside it alone, and no revision."""
+    path = folder / "checkpoint.npz"
+    with np.load(path) as file:
+        arrays = dict(file)
+    identity = json.loads(str(arrays["identity"]))
+    del identity["log"], identity["revisions"]
+    np.savez(path, **{**arrays, "identity": np.array(json.dumps(identity))})
+
+
+def test_a_kill_between_checkpoint_and_log_loses_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(run_in(tmp_path / "whole"), 4)
+    folder = tmp_path / "killed"
+    train(run_in(folder), 2)
+    run = run_in(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "_write_log", lambda run: (_ for _ in ()).throw(Killed))
+        with pytest.raises(Killed):
+            run.go_on(lambda last: False)
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 2
+    run = run_in(folder)
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 3
+    train(run, 4)
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    whole = (tmp_path / "whole" / "log.jsonl").read_text().splitlines()
+    for found, expected in zip(map(json.loads, lines), map(json.loads, whole), strict=True):
+        for key in ("number", "walks", "updates", "regret_mbb"):
+            assert found[key] == expected[key]
+
+
+def test_a_torn_log_is_written_again(tmp_path: Path) -> None:
+    train(run_in(tmp_path), 3)
+    log = tmp_path / "log.jsonl"
+    whole = log.read_bytes()
+    for damaged in (whole[:-20], b"", whole + b"{}", b"\xff\x00"):
+        log.write_bytes(damaged)
+        assert [period.number for period in run_in(tmp_path).log] == [1, 2, 3]
+        assert log.read_bytes() == whole
+    log.unlink()
+    run_in(tmp_path)
+    assert log.read_bytes() == whole
+
+
+def test_checkpoints_of_earlier_code_go_on(tmp_path: Path) -> None:
+    """Their log is what stands beside them; where that is torn nothing else has it, which is said in a line."""
+    whole = train(run_in(tmp_path / "whole"), 4)
+    folder = tmp_path / "old"
+    train(run_in(folder), 3)
+    as_of_old(folder)
+    log = folder / "log.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    for torn, number in (("".join(lines)[:-20], 3), ("5\n", 1), (lines[0] + '{"number": 2}\n', 2)):
+        log.write_text(torn)
+        with pytest.raises(
+            BlueprintError, match=f"log.jsonl:{number}: .*: expected a period, or no such file"
+        ) as error:
+            run_in(folder)
+        assert "\n" not in str(error.value)
+    log.write_text("".join(lines[:2]))  # a kill came between the two files
+    run = run_in(folder)
+    assert [period.number for period in run.log] == [1, 2, 3]
+    assert run.revisions == (UNKNOWN,)
+    assert_same(train(run, 4), whole)
+    assert [json.loads(line)["number"] for line in log.read_text().splitlines()] == [1, 2, 3, 4]
+    assert run_in(folder).revisions == (UNKNOWN, code_revision())
+
+
+def test_code_of_another_revision_may_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def revisions() -> list[str]:
+        found: list[str] = json.loads((tmp_path / "settings.json").read_text())["revisions"]
+        return found
+
+    train(run_in(tmp_path), 1)
+    assert revisions() == [code_revision()]
+    with monkeypatch.context() as patch:
+        patch.setattr("blueprints.train.trainer.code_revision", lambda: "another")
+        run = run_in(tmp_path)
+        assert revisions() == [code_revision()]  # it has done nothing yet
+        train(run, 3)
+        assert run.revisions == (code_revision(), "another")
+    assert revisions() == [code_revision(), "another"]
+    train(run_in(tmp_path), 3)
+    assert revisions() == [code_revision(), "another"]
+
+
+def test_what_a_kill_leaves_behind_is_deleted_when_training_begins(tmp_path: Path) -> None:
+    run = run_in(tmp_path)
+    mine = [".checkpoint.npz.0123abcd", ".checkpoint.npz.ffffffff", ".log.jsonl.0123abcd", ".settings.json.0123abcd"]
+    others = ["checkpoint.npz.0123abcd", ".checkpoint.npz.backup", ".checkpoint.npz.0123abcd5", ".cards.npz.0123abcd"]
+    for name in (*mine, *others):
+        (tmp_path / name).write_bytes(b"some")
+    train(run, 1)
+    kept = {"checkpoint.npz", "log.jsonl", "settings.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {*others, *kept}
+
+
+def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
+    first, second = run_in(tmp_path), run_in(tmp_path)
+
+    def tell(period: object) -> None:
+        with pytest.raises(BlueprintError, match="another process trains there"):
+            second.go_on(lambda last: last.number >= 1)
+
+    first.go_on(lambda last: last.number >= 1, tell)
+    assert not second.log
 
 
 def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.machine import ROOT
 from benchmarks.search_tables.jobs import Settings, known_rows, run_all
 from benchmarks.search_tables.report import draw, insert, made, tables
 from blueprints.files import whole_file
+from blueprints.revision import ROOT
 from bot.study.progress import duration_text
 from solver.threads import available_cores
 from solver.warm import warm_up

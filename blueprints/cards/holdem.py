@@ -35,6 +35,7 @@ class HoldemCards:
 
     counts: tuple[int, int, int, int]
     digest: str
+    centroids: Centroids
 
     def __init__(self, centroids: Centroids, flop: Table, turn: Table, river: Table) -> None:
         """Tables as `open_tables` gives them; that of the river may be empty."""
@@ -46,7 +47,7 @@ class HoldemCards:
         self._permutations = np.array(SUIT_PERMUTATIONS, np.uint8)
         self._classes = hand_classes_array().astype(np.uint16)
         self._classes.setflags(write=False)
-        self._centroids = centroids
+        self.centroids = centroids
 
     @classmethod
     def open(
@@ -71,8 +72,8 @@ class HoldemCards:
     @cached_property
     def _on_demand(self) -> tuple[Any, ...]:
         """What buckets of a river are computed from."""
-        packed = pack(self._centroids.river)
-        groups = groups_of(self._centroids.settings, self._centroids.opponents)
+        packed = pack(self.centroids.river)
+        groups = groups_of(self.centroids.settings, self.centroids.opponents)
         return rank_tables(), hand_cards_array(), *groups, packed.values, packed.norms
 
     @property

@@ -10,6 +10,7 @@ damaged nevertheless is built again.
 from __future__ import annotations
 
 import os
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,11 @@ def build_table(centroids: Centroids, street: int, rivers: Table | None, work: W
     boards, packed = canonical_boards(BOARD_CARDS[street]), pack(centroids.centres(street))
     features.buckets(street, boards, packed, table, work, f"{_NAMES[street]}: buckets of all hands")
     return table
+
+
+def tables_bytes() -> int:
+    """Of all three, once they are mapped."""
+    return sum(prod(_shape(street)) for street in range(FLOP, RIVER + 1)) * np.dtype(np.uint16).itemsize
 
 
 def _shape(street: int) -> tuple[int, int]:

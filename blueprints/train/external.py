@@ -30,7 +30,9 @@ import numpy.typing as npt
 from blueprints.cards.interface import Cards
 from blueprints.settings import TrainerSettings
 from blueprints.train import paths
+from blueprints.train.memory import bytes_of
 from blueprints.train.paths import ALIGNED, AT, COUNT, F32, FIRST, I64, MOST_ACTIONS, WHO, Learning, Paths
+from blueprints.train.samples import Canonical
 from blueprints.train.single import Range, SingleHands
 from blueprints.tree import NOBODY, BettingTree
 from protocol.cards import Card
@@ -133,6 +135,13 @@ class ExternalSampling:
         begin, actions = int(self._paths.nodes[node, AT]) * ALIGNED, len(self._tree.edges(node))
         buckets = self._counts[self._tree.street[node]]
         return numbers[begin : begin + buckets * actions].reshape(buckets, actions)
+
+    def working_bytes(self) -> int:
+        """The tree, dealt walks of every thread, and the buckets of a small game."""
+        tables = self._hands.tables
+        small = () if isinstance(tables, Canonical) else tables
+        deals = self._hands.deal(self._settings.seed, 0, 0, 1)
+        return bytes_of(self._paths, self._hands.chance, small) + self._threads * _AT_ONCE * bytes_of(deals)
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
         """For a checkpoint. The arrays are those that walks change."""

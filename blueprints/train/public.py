@@ -14,6 +14,7 @@ from blueprints.cards.interface import Cards
 from blueprints.train import walk
 from blueprints.train.deals import Dealer, Ranges
 from blueprints.train.layout import F32, I32, PART_ROOTS, Bases, Parts, bases_of, cut
+from blueprints.train.memory import bytes_of
 from blueprints.train.walk import Frames, Scratch, Strategies, Training
 from blueprints.tree import BettingTree
 from protocol.cards import Card
@@ -208,13 +209,19 @@ class PublicSampling:
         """By street of the game [edge of the street, bucket], in the order of the tree."""
         return self._tables.unpacked(self._averages)
 
+    def working_bytes(self) -> int:
+        """The tree in parts, and what walks write into."""
+        walker = self._walker
+        return bytes_of(walker.parts, *walker.bases, walker.frame, *walker.scratches, [walker.shared, walker.edges])
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """What a checkpoint must hold."""
         return {"regrets": self._regrets, "averages": self._averages, "weight": np.array(self._weight)}
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """The inverse of `state`."""
-        self._regrets[:], self._averages[:] = arrays["regrets"], arrays["averages"]
+        self._regrets[:] = arrays["regrets"]  # one after the other: each is read whole
+        self._averages[:] = arrays["averages"]
         self._weight = float(arrays["weight"])
 
 

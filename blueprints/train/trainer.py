@@ -2,40 +2,45 @@
 
 A run is a folder:
 
-    settings.json     the configuration, whole
-    checkpoint.npz    all numbers after some period; written beside and renamed, so that it is always whole
+    settings.json     the configuration, whole, and the revisions of the code that trained it
+    checkpoint.npz    all numbers after some period, and the log; written beside and renamed, so that it is always whole
     log.jsonl         a line for each period
 
 A kill at any moment loses the period that was under way. What a period does follows from the settings and its number
-alone, so that a run that was interrupted comes to the same numbers as one that was not.
+alone, so that a run that was interrupted comes to the same numbers as one that was not. Code of another revision may go
+on with a run: both are on record.
 """
 
 from __future__ import annotations
 
 import json
 import time
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
-from blueprints.files import whole_file
+from blueprints.files import alone_in, remove_leftovers, whole_file
+from blueprints.revision import code_revision
 from blueprints.settings import BlueprintSettings, Sampling
+from blueprints.train.checkpoint import (
+    CHECKPOINT,
+    LOG,
+    Checkpoint,
+    Identity,
+    Period,
+    log_text,
+    read_checkpoint,
+    write_checkpoint,
+)
 from blueprints.tree import BettingTree
 from protocol.errors import BlueprintError
 from solver.tables import F32
 
 _SETTINGS: Final = "settings.json"
-_CHECKPOINT: Final = "checkpoint.npz"
-_LOG: Final = "log.jsonl"
-_OF_EXTERNAL: Final = ("skipping", "skip_from", "skip_below")
-"""Settings that only external sampling looks at."""
-
 
 Tables = Sequence[npt.NDArray[Any]]
 """A strategy: by street [edge of the street, bucket], in any unit."""
@@ -58,27 +63,14 @@ class Sampler(Protocol):
     def averages(self) -> tuple[F32, ...]:
         """By street of the game [edge of the street, bucket], in the order of the tree."""
 
+    def working_bytes(self) -> int:
+        """Memory for walks, beside the state and the buckets of hold'em."""
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """What a checkpoint must hold."""
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """The inverse of `state`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """What a period did, and all before it."""
-
-    number: int
-    walks: int
-    """In all."""
-    updates: int
-    """(bucket, action) pairs updated, in all."""
-    seconds: float
-    """In all."""
-    core_seconds: float
-    regret_mbb: float
-    """Average positive regret, thousandths of a big blind a hand."""
 
 
 NOTHING_YET: Final = Period(0, 0, 0, 0.0, 0.0, float("inf"))
@@ -120,87 +112,73 @@ class Run:
         self._follow = follow
         self._folder, self._big_blind = folder, max(settings.load_game().blind)
         self._followed = followed
-        self._identity = {"settings": _described(settings), "tree": tree.digest, "cards": cards.digest}
+        self._identity = Identity.of(settings, tree.digest, cards.digest)
+        self._code = code_revision()
+        self.revisions: tuple[str, ...] = ()
+        """Of the code that trained it, in order."""
+        self.log: list[Period] = []
+        """All periods so far."""
         self.sampler = make_sampler(settings, tree, cards, threads)
-        self.last = NOTHING_YET
         folder.mkdir(parents=True, exist_ok=True)
-        if (folder / _CHECKPOINT).exists():
+        if (folder / CHECKPOINT).exists():
             self._resume()
-        else:
-            with whole_file(folder / _SETTINGS) as file:
-                file.write(json.dumps(self._identity, indent=1).encode())
 
     @property
-    def log(self) -> list[Period]:
-        """All periods so far."""
-        try:
-            lines = (self._folder / _LOG).read_text("utf-8").splitlines()
-        except FileNotFoundError:
-            return []
-        periods = [Period(**json.loads(line)) for line in lines]
-        return [period for period in periods if period.number <= self.last.number]
+    def last(self) -> Period:
+        """The last period."""
+        return self.log[-1] if self.log else NOTHING_YET
 
     def go_on(self, enough: Callable[[Period], bool], tell: Callable[[Period], None] = lambda period: None) -> Period:
         """Train until it is enough; `tell` hears of every period once it is kept."""
-        trainer = self.settings.trainer
-        while not enough(self.last):
-            number, began, worked = self.last.number + 1, time.perf_counter(), time.process_time()
-            follow = self._follow if number <= FOLLOWED else None
-            updates = self.sampler.period(number, float(number) if trainer.linear else 1.0, trainer.walks, follow)
-            self.last = Period(
-                number,
-                self.last.walks + trainer.walks,
-                self.last.updates + updates,
-                self.last.seconds + time.perf_counter() - began,
-                self.last.core_seconds + time.process_time() - worked,
-                1000 * self.sampler.regret() / self._big_blind,
-            )
-            self._keep()
-            tell(self.last)
+        with alone_in(self._folder):
+            for name in (CHECKPOINT, LOG, _SETTINGS):
+                remove_leftovers(self._folder / name)
+            while not enough(self.last):
+                if self.revisions[-1:] != (self._code,):
+                    self.revisions = (*self.revisions, self._code)
+                    self._write_settings()
+                self.log.append(self._period())
+                kept = Checkpoint(self._identity, self._followed, self.revisions, tuple(self.log))
+                write_checkpoint(self._folder, kept, self.sampler.state())
+                self._write_log()  # a kill before this line is made good when the run goes on
+                tell(self.last)
         return self.last
 
-    def _keep(self) -> None:
-        log = [*self.log[: self.last.number - 1], self.last]
-        identity = json.dumps({**self._identity, "followed": self._followed, "last": asdict(self.last)})
-        with whole_file(self._folder / _CHECKPOINT) as file:
-            arrays: dict[str, Any] = {"identity": np.array(identity), **self.sampler.state()}
-            np.savez(file, **arrays)
-        with whole_file(self._folder / _LOG) as file:
-            file.write("".join([json.dumps(asdict(period)) + "\n" for period in log]).encode())
+    def _period(self) -> Period:
+        """Train for a period."""
+        trainer, last = self.settings.trainer, self.last
+        number, began, worked = last.number + 1, time.perf_counter(), time.process_time()
+        follow = self._follow if number <= FOLLOWED else None
+        updates = self.sampler.period(number, float(number) if trainer.linear else 1.0, trainer.walks, follow)
+        return Period(
+            number,
+            last.walks + trainer.walks,
+            last.updates + updates,
+            last.seconds + time.perf_counter() - began,
+            last.core_seconds + time.process_time() - worked,
+            1000 * self.sampler.regret() / self._big_blind,
+        )
+
+    def _write_settings(self) -> None:
+        document = {**asdict(self._identity), "revisions": self.revisions}
+        with whole_file(self._folder / _SETTINGS) as file:
+            file.write(json.dumps(document, indent=1).encode())
+
+    def _write_log(self) -> None:
+        with whole_file(self._folder / LOG) as file:
+            file.write(log_text(self.log).encode())
 
     def _resume(self) -> None:
-        path = self._folder / _CHECKPOINT
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                identity = json.loads(str(arrays["identity"]))
-                last, followed = identity.pop("last"), identity.pop("followed", "")
-                if last["number"] < FOLLOWED and followed != self._followed:
-                    raise BlueprintError(f"{path}: begun from {followed or 'nothing'}: expected the same again")
-                self._followed = followed
-                known = BlueprintSettings.model_validate(identity["settings"])  # which may be older than some settings
-                identity["settings"] = _described(known)
-                for key, mine in self._identity.items():
-                    if identity.get(key) != mine:
-                        raise BlueprintError(
-                            f"{path}: its {key} is not what is asked for: {_difference(identity, mine, key)}"
-                        )
-                self.sampler.restore(arrays)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise BlueprintError(f"{path}: not a checkpoint: {error}") from None
-        self.last = Period(**last)
+        path = self._folder / CHECKPOINT
 
+        def take(found: Checkpoint, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+            if found.last.number < FOLLOWED and found.followed != self._followed:
+                raise BlueprintError(f"{path}: begun from {found.followed or 'nothing'}: expected the same again")
+            found.identity.check_same(path, self._identity)
+            self.sampler.restore(arrays)
 
-def _described(settings: BlueprintSettings) -> dict[str, Any]:
-    """All that decides what a period does: a run may be made longer."""
-    without = {"periods"} | (set() if settings.trainer.sampling is Sampling.EXTERNAL else set(_OF_EXTERNAL))
-    return settings.model_dump(mode="json", exclude={"trainer": without})
-
-
-def _difference(found: dict[str, Any], mine: Any, key: str) -> str:
-    """The first thing that differs, for a message."""
-    theirs = found.get(key)
-    while isinstance(theirs, dict) and isinstance(mine, dict):
-        names = sorted({*theirs, *mine})
-        name = next(name for name in names if theirs.get(name) != mine.get(name))
-        key, theirs, mine = name, theirs.get(name), mine.get(name)
-    return f"{key} = {theirs!r} there, {mine!r} here"
+        found = read_checkpoint(self._folder, take)
+        self._followed, self.revisions, self.log = found.followed, found.revisions, list(found.log)
+        log = self._folder / LOG
+        if not log.exists() or log.read_bytes() != log_text(self.log).encode():
+            self._write_log()

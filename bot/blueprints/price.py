@@ -55,7 +55,12 @@ def _print(settings: BlueprintSettings, price: Price, threads: int) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(table)
     console.print()
-    console.print(f"memory while training  {price.training_bytes / 1e6:,.0f} MB")
+    for what, size, why in (
+        ("memory while training", price.training_bytes, "regrets and averages"),
+        ("  tables of buckets", price.tables_bytes, "mapped files, which other processes share"),
+        ("  besides", price.working_bytes, "walks, or writing the file in the end; without the program itself"),
+    ):
+        console.print(f"{what:21}  {size / 1e6:,.{0 if size > 1e7 else 1}f} MB, {why}")
     console.print(f"file                   {price.file_bytes / 1e6:,.1f} MB and about 1 MB of tree and cards")
     console.print(
         f"speed                  {price.walks_a_second:,.1f} walks a second, {price.pairs_a_second:.3g} updates"

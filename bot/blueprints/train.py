@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from blueprints.cards.interface import Cards
     from blueprints.settings import BlueprintSettings
     from blueprints.storage import Blueprint
-    from blueprints.train.trainer import Period, Run
+    from blueprints.train.checkpoint import Period
+    from blueprints.train.trainer import Run
 
 _CARDS: Final = "cards.npz"
 _COMMAND: Final = "paratus blueprint train"
@@ -188,7 +189,7 @@ def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
         updates=last.updates,
         periods=last.number,
         core_seconds=last.core_seconds,
-        revision=_revision(),
+        revision=_revisions(run),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     return write_blueprint(
@@ -197,7 +198,9 @@ def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
     )  # fmt: skip
 
 
-def _revision() -> str:
-    from importlib.metadata import version
+def _revisions(run: Run) -> str:
+    """Of the code that trained it: all if they fit in a header, else the first and the last."""
+    from blueprints.storage import MOST_REVISION_CHARS
 
-    return f"paratus {version('paratus')}"
+    whole = "; ".join(run.revisions)
+    return whole if len(whole) <= MOST_REVISION_CHARS else f"{run.revisions[0]}; …; {run.revisions[-1]}"
