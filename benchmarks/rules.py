@@ -1,4 +1,4 @@
-"""State transitions and wire text in one thread."""
+"""State transitions, wire text, and the policies of agents that look at nothing, in one thread."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Position, load_game
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, can_fold, payoffs, raise_bounds, start
 from protocol.wire import MatchState, match_state_text, parse_match_state, view
+from strategies.draws import Draws
+from strategies.registry import make_strategy
+from strategies.strategy import Budget, Spot
 
 _HANDS = 3000
+_BASELINES = ("always-fold", "always-call", "always-raise", "all-in", "random")
+"""`paratus bench lookup` measures the blueprint's."""
 _RUNS = 5
 
 
@@ -54,12 +59,27 @@ def run() -> dict[str, object]:
         for state, deal in ends:
             payoffs(state, deal)
 
+    spots = []
+    for number, (actions, deal) in enumerate(zip(hands[:300], deals, strict=False)):
+        state = start(game)
+        for action in actions:
+            assert state.actor is not None
+            board = view(state, deal, state.actor).board
+            draws = Draws(1, "benchmark", number, len(state.actions), "strategy")
+            spots.append((Spot(number, state.actor, state, board, ()), draws))
+            state = apply(state, action)
+
+    def policies(agent: str) -> Callable[[], object]:
+        strategy, budget = make_strategy(agent, game), Budget(float("inf"), 7.0)
+        return lambda: [strategy.policy(spot, budget, draws) for spot, draws in spots]
+
     return {
         "transitions_per_second": _rate(transitions, count),
         "target": 150_000,
         "match_states_parsed_per_second": _rate(parsing, len(texts)),
         "hands_settled_per_second": _rate(settling, len(ends)),
         "hands_dealt_per_second": _rate(lambda: [stream.deal() for _ in range(_HANDS)], _HANDS),
+        **{f"{agent}_us": round(1e6 / _rate(policies(agent), len(spots)), 1) for agent in _BASELINES},
     }
 
 

@@ -1,16 +1,18 @@
-"""What keeping the record costs: one transaction a hand against one for every decision and hand, in one run."""
+"""What keeping the record costs: one transaction a hand against one for every decision and hand, and a lock."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import statistics
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Position, load_game
-from protocol.state import CALL, apply, payoffs, start
+from protocol.state import CALL, FOLD, apply, payoffs, replay, start
 from protocol.wire import MatchState, view
 from strategies.policy import Origin, alike
 from strategies.store import MatchStore
@@ -28,7 +30,25 @@ def run() -> dict[str, object]:
     return {
         "one_transaction_a_hand_us": round(statistics.median(a_hand), 1),
         "one_transaction_a_decision_us": round(statistics.median(a_decision), 1),
+        "flush_while_locked_ms": round(1e3 * _locked_s(), 1),
     }
+
+
+def _locked_s() -> float:
+    """What a match waits when somebody else is writing to the file: the hand stays in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "match.sqlite"
+        game = load_game(DEFAULT_GAME).game
+        store = MatchStore(path, game, "benchmark", {})
+        state = replay(game, [FOLD])
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            store.add_hand(MatchState(Position(0), 0, state, view(state, CardStream(game, 1).deal(), 0)), 50.0)
+            begun = time.perf_counter()
+            store.flush()
+            seconds = time.perf_counter() - begun
+        store.close()
+    return seconds
 
 
 def _hand_us(*, flush_each_decision: bool) -> float:

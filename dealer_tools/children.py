@@ -55,9 +55,16 @@ class Children:
         self.end()
 
     def start(
-        self, name: str, command: Sequence[str], *, stdout: int | Path, stderr: Path, trusted: bool = True
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        stdout: int | Path,
+        stderr: Path,
+        folder: Path | None = None,
+        trusted: bool = True,
     ) -> subprocess.Popen[bytes]:
-        """Start a process; its output goes to the files given (appended) or to a pipe.
+        """Start a process, here or in a folder; its output goes to the files given (appended) or to a pipe.
 
         A stranger (not trusted) does not hold the lock, and may have started processes of its own.
         """
@@ -70,6 +77,8 @@ class Children:
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=err,
+                    cwd=folder,
+                    env=None if folder is None else {**os.environ, "PYTHONPATH": _modules()},
                     start_new_session=True,
                     pass_fds=(self._lock,) if trusted else (),
                     preexec_fn=_die_with_parent(),
@@ -96,6 +105,11 @@ class Children:
             for process in self._running.values():
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(max(0.0, deadline - time.monotonic()))
+
+
+def _modules() -> str:
+    """Where we import from, so that a child of ours that works elsewhere imports the same."""
+    return os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
 
 
 def _die_with_parent() -> Callable[[], None] | None:

@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Those of the reference dealer, and --bind and --version_timeout."""
     limits = Limits()
     parser.description = "Deal a match. Prints the ports to connect to, in seat order, and at the end the score."
-    parser.add_argument("name", metavar="NAME", help="name of the match: writes NAME.log (and NAME.tlog with -T)")
+    parser.add_argument(
+        "name", metavar="NAME", help="name of the match, without blanks: writes NAME.log (and NAME.tlog with -T)"
+    )
     parser.add_argument("game", metavar="GAME", help="a .game file or the name of a shipped definition")
     parser.add_argument("hands", metavar="HANDS", type=number_between(1, MAX_HANDS), help="number of hands")
     parser.add_argument("seed", metavar="SEED", type=number_between(0, MAX_SEED), help="seed of the cards")
@@ -95,11 +97,11 @@ def run_command(options: argparse.Namespace) -> int:
     for warning in parsed.warnings:
         print(f"WARNING: {warning}", file=sys.stderr)
     limits = Limits(options.t_response, options.t_hand, options.t_per_hand)
-    header = MatchHeader(options.name, options.game, options.hands, options.seed, limits)
     players = tuple(options.players)
     if len(players) != parsed.game.num_players:
         raise ConfigError(f"{len(players)} players: {options.game} is played by {parsed.game.num_players}")
     try:
+        header = MatchHeader(options.name, options.game, options.hands, options.seed, limits)
         dealer = Dealer(parsed.game, header, players, fixed_seats=options.fixed)
     except ParatusError as error:
         raise ConfigError(str(error)) from None

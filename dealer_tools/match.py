@@ -36,6 +36,8 @@ from protocol.log import MAX_HANDS, MAX_SEED, Limits
 from strategies.registry import STRATEGIES
 from strategies.store import StoreReader
 
+_NAME: Final = "match"
+"""Of the dealer's files, in each leg's folder."""
 _START_TIMEOUT_MS: Final = 180_000
 _PORTS_TIMEOUT_S: Final = 30.0
 _EXIT_TIMEOUT_S: Final = 30.0
@@ -124,12 +126,14 @@ def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, befo
         return
     game_file = folder / "match.game"
     game_file.write_text(game_text(plan.game), encoding="utf-8")
+    _renew_header(plan, log)
     with Children(lock) as children:
         dealer = children.start(
             "dealer",
-            _dealer_command(plan, leg, folder, game_file),
+            _dealer_command(plan, leg),
             stdout=subprocess.PIPE,
             stderr=messages,
+            folder=folder,
         )
         ports = read_line(dealer, _PORTS_TIMEOUT_S)
         if not ports.startswith("SCORE:"):  # which is all there was to do for an attempt that ended just before it
@@ -140,14 +144,28 @@ def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, befo
     _refuse_warnings(messages, leg)
 
 
-def _dealer_command(plan: Plan, leg: Leg, folder: Path, game_file: Path) -> list[str]:
+def _dealer_command(plan: Plan, leg: Leg) -> list[str]:
+    """To be run in the leg's folder: so logs do not say where that is, and its name may have blanks."""
     limits = plan.limits
     return [
-        *(sys.executable, "-m", "bot.cli", "deal", str(folder / "match"), str(game_file)),
+        *(sys.executable, "-m", "bot.cli", "deal", _NAME, f"{_NAME}.game"),
         *(str(plan.hands), str(plan.seed), *leg.players, "-T", "-a", "--start_timeout", str(_START_TIMEOUT_MS)),
         *("--t_response", str(limits.response_ms), "--t_hand", str(limits.hand_ms)),
         *("--t_per_hand", str(limits.per_hand_ms)),
     ]
+
+
+def _renew_header(plan: Plan, log: Path) -> None:
+    """The first line of a log that was begun when it still named the folder, as the dealer will write it."""
+    if not log.exists():
+        return
+    first, newline, rest = log.read_bytes().partition(b"\n")
+    begin, end = b"# name/game/hands/seed ", f" {plan.hands} {plan.seed}".encode()
+    renewed = begin + f"{_NAME} {_NAME}.game".encode() + end
+    if newline and first != renewed and first.startswith(begin) and first.endswith(end):
+        temporary = log.with_name(log.name + ".tmp")
+        temporary.write_bytes(renewed + newline + rest)
+        temporary.replace(log)
 
 
 def _bot_command(plan: Plan, leg: Leg, name: str, port: str, folder: Path, game_file: Path) -> list[str]:

@@ -42,13 +42,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class MatchHeader:
-    """The first four lines of a log."""
+    """The first four lines of a log. Blanks part its fields, so name and game have none."""
 
     name: str
     game: str
     hands: int
     seed: int
     limits: Limits
+
+    def __post_init__(self) -> None:
+        for what, text in (("name of the match", self.name), ("game", self.game)):
+            if not text or not text.isprintable() or " " in text:
+                raise LogError(f"{what} {quote(text)}: expected printable characters without blanks")
 
     def lines(self) -> list[str]:
         """As written."""
@@ -105,7 +110,7 @@ def score_line(score: Score) -> str:
 _VALUE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,6})?")
 _STATE = re.compile(r"STATE:(0|[1-9][0-9]{0,9}):([^:]*):([^:]*):([^:]*):([^:]*)")
 _SCORE = re.compile(r"SCORE:([^:]*):([^:]*)")
-_HEADER = re.compile(r"# name/game/hands/seed (.+) (\S+) ([0-9]{1,10}) ([0-9]{1,10})")
+_HEADER = re.compile(r"# name/game/hands/seed (\S+) (\S+) ([0-9]{1,10}) ([0-9]{1,10})")
 _LIMIT = re.compile(r"#--(t_response|t_hand|t_per_hand) ([0-9]{1,15})")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-import time
 from fractions import Fraction
 from hashlib import blake2b
 from pathlib import Path
@@ -176,15 +175,6 @@ def test_arrays_are_read_only_and_aligned(small):
         blueprint.tree.does[0] = 1
     assert len(container.records) > 10
     assert all(record.offset % 64 == 0 for record in container.records.values())
-
-
-def test_opening_takes_milliseconds():
-    path, took = file_of(HOLDEM), []
-    for _ in range(5):
-        begun = time.perf_counter()
-        Blueprint.open(path)
-        took.append(time.perf_counter() - begun)
-    assert min(took) < 0.05  # 1 ms; the best, since the machine is shared
 
 
 def test_a_file_that_cannot_be_finished_leaves_nothing(tmp_path, monkeypatch):

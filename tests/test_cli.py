@@ -1,4 +1,4 @@
-"""The command line as users meet it: quick, one line for what is wrong, and the right exit code."""
+"""The command line as users meet it: no heavy imports, one line for what is wrong, and the right exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -73,73 +72,58 @@ def one_line(text):
     return text[:-1]
 
 
-# --- Quick, and nothing heavy ---------------------------------------------------------------------------------------
+# --- Nothing heavy: `paratus bench startup` measures how long it takes ----------------------------------------------
 
 
-def test_help_in_under_a_second():
-    took = []
-    for _ in range(3):
-        begun = time.monotonic()
-        shown = run(*PARATUS, "--help")
-        took.append(time.monotonic() - begun)
-        assert shown.returncode == 0
-        assert shown.stderr == ""
-        for command, (_, what) in cli.COMMANDS.items():
-            assert f"  {command} " in shown.stdout
-            assert what in shown.stdout
-    assert min(took) < 1.0  # 0.1 s; the best of three, since the machine is shared
+def test_help_lists_the_commands():
+    shown = run(*PARATUS, "--help")
+    assert shown.returncode == 0
+    assert shown.stderr == ""
+    for command, (_, what) in cli.COMMANDS.items():
+        assert f"  {command} " in shown.stdout
+        assert what in shown.stdout
 
 
 def imported(code):
-    """The modules that a fresh interpreter has after `code`, and the seconds it took."""
+    """The modules that a fresh interpreter has after `code`."""
     script = f"""
-import json, sys, time
-begun = time.perf_counter()
+import json, sys
 {code}
-took = time.perf_counter() - begun
 import threading
-print(json.dumps([took, sorted(sys.modules), threading.active_count()]), file=sys.stderr)
+print(json.dumps([sorted(sys.modules), threading.active_count()]), file=sys.stderr)
 """
     ran = run(sys.executable, "-c", script)
     assert ran.returncode == 0, ran.stderr
-    took, modules, threads = json.loads(ran.stderr.splitlines()[-1])
+    modules, threads = json.loads(ran.stderr.splitlines()[-1])
     assert threads == 1
-    return took, set(modules)
+    return set(modules)
 
 
-def test_the_protocol_imports_at_once_and_alone():
-    times = []
-    for _ in range(3):
-        took, modules = imported("import protocol")
-        times.append(took)
-        assert not modules & (HEAVY | {"socket", "logging"})
-    assert min(times) < 0.2  # 0.04 s
+def test_the_protocol_imports_alone():
+    assert not imported("import protocol") & (HEAVY | {"socket", "logging"})
 
 
 def test_importing_the_packages_starts_nothing_heavy():
-    took, modules = imported(f"import {', '.join(doctor.PACKAGES)}, bot.cli, bot.doctor, bot.warm")
+    modules = imported(f"import {', '.join(doctor.PACKAGES)}, bot.cli, bot.doctor, bot.warm")
     assert set(doctor.PACKAGES) <= modules
     assert not modules & (HEAVY - {"subprocess"})  # the standard library's own modules may want it
-    assert took < 1.0
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nonsense"], []], ids=str)
 def test_the_overview_imports_nothing_heavy(arguments):
-    _, modules = imported(f"from bot.cli import main; main({arguments})")
+    modules = imported(f"from bot.cli import main; main({arguments})")
     assert not modules & (HEAVY - {"subprocess"})
 
 
 @pytest.mark.parametrize("module", ["bot.play", "dealer_tools.deal", "dealer_tools.match"])
-def test_the_commands_import_in_under_a_second(module):
-    took, modules = imported(f"import {module}")
-    assert "numba" not in modules
-    assert took < 1.0  # 0.2 s
+def test_the_commands_import_without_numba(module):
+    assert "numba" not in imported(f"import {module}")
 
 
 @pytest.mark.parametrize("agent", ["random", "always-call"])
 def test_a_baseline_plays_without_numba(agent, silent_dealer, impatient):
     arguments = ["bot", "127.0.0.1", silent_dealer, "--agent", agent, "--config", impatient]
-    _, modules = imported(f"from bot.cli import main; assert main({arguments}) == 5")
+    modules = imported(f"from bot.cli import main; assert main({arguments}) == 5")
     assert "strategies.policy" in modules
     assert "numba" not in modules
 
@@ -344,7 +328,7 @@ def test_no_dealer(call, impatient):
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # but does not listen
         port = bound.getsockname()[1]
-        code, _, err = call("bot", "127.0.0.1", str(port), "--config", impatient)
+        code, _, err = call("bot", "127.0.0.1", str(port), "--config", impatient, "--agent", "random")
     assert code == 3
     assert f"paratus bot: cannot connect to 127.0.0.1:{port}: " in err
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 from processes import Ended, Process, Processes, free_port, wait_until
 
-from protocol.game import load_game
+from protocol.game import game_text, load_game
 from protocol.log import parse_state_line
 
 HOLDEM = "holdem.nolimit.2p.reverse_blinds"
@@ -298,9 +298,15 @@ def _listening() -> list[tuple[str, int]]:
         (["m", HOLDEM, "1", "1", "A", "B", "--bind", "192.0.2.1"], "cannot listen on 192.0.2.1:0: "),
         (["no/such/folder/m", HOLDEM, "1", "1", "A", "B"], "no/such/folder/m.log: No such file or directory"),
         (["m", HOLDEM, "1", "1", "A", "B", "--nonsense"], "--nonsense"),
+        (["", HOLDEM, "1", "1", "A", "B"], "name of the match '': expected printable characters without blanks"),
+        (["my match", HOLDEM, "1", "1", "A", "B"], "name of the match 'my match': expected"),
+        (["a\nb", HOLDEM, "1", "1", "A", "B"], "name of the match 'a\\nb': expected"),
+        (["m", "my games/leduc.game", "1", "1", "A", "B"], "game 'my games/leduc.game': expected printable"),
     ],
 )
 def test_bad_arguments(run: Processes, arguments: list[str], says: str) -> None:
+    (run.folder / "my games").mkdir()
+    (run.folder / "my games/leduc.game").write_text(game_text(load_game("leduc").game))
     ended = run.paratus("deal", *arguments).wait()
     assert ended.code == 2
     assert ended.out == ""

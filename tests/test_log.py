@@ -88,12 +88,21 @@ def test_whole_logs_round_trip(seed: int) -> None:
 def test_headers_round_trip() -> None:
     for header in (
         MatchHeader("nl2p", "holdem.nolimit.2p.reverse_blinds.game", 300, 1, Limits()),
-        MatchHeader("a name with blanks", "/some/where/leduc.game", 0, 0, Limits(1, 2, 3)),
+        MatchHeader("some/where/m", "/some/where/leduc.game", 0, 0, Limits(1, 2, 3)),
         MatchHeader("é", "x", 4_294_967_295, 4_294_967_295, Limits(0, 999_999_999_999_999, 0)),
-        MatchHeader("1 2 3 4", "5", 6, 7, Limits()),
+        MatchHeader("1", "5", 6, 7, Limits()),
     ):
         assert parse_header(header.lines()) == header
         assert parse_header([*header.lines(), "STATE:", ""]) == header
+
+
+@pytest.mark.parametrize("text", ["", " ", "two words", "m ", "a\nb", "tab\t", "\x07", "a\u00a0b", "\u2028", "\udcff"])
+@pytest.mark.parametrize("field", ["name", "game"])
+def test_names_that_would_make_a_header_ambiguous_are_refused(field: str, text: str) -> None:
+    what = {"name": "name of the match", "game": "game"}[field]
+    with pytest.raises(LogError) as caught:
+        MatchHeader(**{"name": "m", "game": "g", field: text}, hands=1, seed=0, limits=Limits())
+    assert str(caught.value) == f"{what} {text!r}: expected printable characters without blanks"
 
 
 def test_header_is_written_as_the_reference_does() -> None:
@@ -267,6 +276,9 @@ LIMIT_FORM = "expected #--t_response, #--t_hand"
         (["# name/game/hands/seed m leduc.game 10 -7", *GOOD_HEADER[1:]], HEADER_FORM),
         (["# name/game/hands/seed m leduc.game 10 99999999999", *GOOD_HEADER[1:]], HEADER_FORM),
         (["#name/game/hands/seed m leduc.game 10 7", *GOOD_HEADER[1:]], HEADER_FORM),
+        (["# name/game/hands/seed my match leduc.game 10 7", *GOOD_HEADER[1:]], HEADER_FORM),
+        (["# name/game/hands/seed m m leduc.game 10 10 7", *GOOD_HEADER[1:]], HEADER_FORM),
+        (["# name/game/hands/seed m\x07 leduc.game 10 7", *GOOD_HEADER[1:]], "name of the match 'm\\x07': expected"),
         (GOOD_HEADER[1:], HEADER_FORM),
         (GOOD_HEADER[:1], "the header ends early"),
         (GOOD_HEADER[:3], "the header ends early"),

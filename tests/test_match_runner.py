@@ -15,7 +15,7 @@ import pytest
 from processes import Ended, Process, Processes, stored_decisions, stored_hands, stranger, wait_until
 
 from protocol.game import Game, load_game
-from protocol.log import HandRecord, parse_score_line, parse_state_line
+from protocol.log import HandRecord, parse_header, parse_score_line, parse_state_line
 from protocol.state import Action, State, action_text, apply
 from protocol.state import start as first_state
 
@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Iterator[Processes]:
 
 
 def start(run: Processes, *options: object, hands: int = HANDS, game: str = HOLDEM, agents: Any = None) -> Process:
-    """The runner; always in the folder `m`, so that all logs have the same first line."""
+    """The runner, in the folder `m`."""
     agents = ("random", "random") if agents is None else agents
     return run.paratus("match", game, *agents, "--hands", hands, "--seed", 4, "--out", "m", *options)
 
@@ -61,7 +61,7 @@ def children_of(folder: Path) -> list[int]:
                 alive = ") Z " not in (entry / "stat").read_text()
             except OSError:
                 continue
-            if alive and (place == folder or str(folder).encode() in command):
+            if alive and (place.is_relative_to(folder) or str(folder).encode() in command):
                 found.append(int(entry.name))
     return found
 
@@ -292,6 +292,47 @@ def test_killed_between_the_last_action_and_the_score(run: Processes) -> None:
         assert start(run, hands=5).wait().code == 0
         assert log.read_bytes() == complete
         assert json.loads((run.folder / "m/result.json").read_text())["players"] == result["players"]
+
+
+def test_a_folder_with_blanks(run: Processes, whole: Path) -> None:
+    """Logs do not depend on where they are, and their first line can be read."""
+    folder = run.folder / "my folder/x y"
+    arguments = ("match", HOLDEM, "random", "random", "--hands", HANDS, "--seed", 4, "--out", "my folder/x y")
+    runner = run.paratus(*arguments)
+    wait_until(lambda: (folder / "match/random.out").exists(), "it has begun")
+    runner.end()
+    unlocked(run)
+    ended = run.paratus(*arguments).wait()
+    assert ended.code == 0, ended.err
+    lines = (folder / "match/match.log").read_bytes()
+    assert lines == (whole / "match/match.log").read_bytes()
+    header = parse_header(lines.decode().splitlines())
+    assert (header.name, header.game) == ("match", "match.game")
+    assert str(run.folder) not in (folder / "match/match.messages").read_text()
+
+
+def test_a_match_begun_by_an_earlier_version_goes_on(run: Processes, whole: Path) -> None:
+    """Whose dealer wrote the folder's path into the first line of its log."""
+    runner = start(run)
+    wait_for_hands(run, 20)
+    runner.end()
+    unlocked(run)
+    log = run.folder / "m/match/match.log"
+    first, _, rest = log.read_bytes().partition(b"\n")
+    assert first == f"# name/game/hands/seed match match.game {HANDS} 4".encode()
+    log.write_bytes(first.replace(b"match match.game", b"m d/match/match m d/match/match.game") + b"\n" + rest)
+    assert start(run).wait().code == 0
+    check_resumed(run, whole, kills=1)
+
+
+def test_a_log_of_something_else_is_not_touched(run: Processes) -> None:
+    assert start(run, hands=5).wait().code == 0
+    (run.folder / "m/result.json").unlink()
+    log = run.folder / "m/match/match.log"
+    lines = log.read_bytes().replace(b" 5 4\n", b" 6 4\n", 1)
+    log.write_bytes(lines[: lines.index(b"SCORE")])
+    assert start(run, hands=5).wait().code == 1
+    assert log.read_bytes() == lines[: lines.index(b"SCORE")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clocks import timed_by_work
 from scipy.optimize import linprog
 from test_session import MemoryTable, as_stream, decisions
 
@@ -1066,64 +1067,66 @@ def test_a_policy_that_was_not_taken_is_not_learnt_from() -> None:
 
 @pytest.mark.parametrize("left_s", [-5.0, 0.0, 0.001, 0.05])
 @pytest.mark.parametrize("betting", ["cc/cc/", "cc/cc/r300", "cc/cc/cc/"])
-def test_without_time_it_checks_or_folds(left_s: float, betting: str) -> None:
-    """At once: what it builds before it knows takes less than half a second on a busy machine."""
-    strategy = _with_shipped_menus()
+def test_without_time_it_checks_or_folds(left_s: float, betting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once: nothing is solved first."""
+    strategy = make(HOLDEM, NestedSettings(threads=1))
+    clock = timed_by_work(monkeypatch, 1e-9)
+    monkeypatch.setattr(Solver, "iterate", None)
     state = read_betting(start(HOLDEM), betting)
     spot = Spot(0, state.actor, state, BOARD[: HOLDEM.board_cards_by(state.street)], ())
-    begun = time.monotonic()
-    policy = strategy.policy(spot, Budget(begun + left_s, 7.0), draws(spot))
-    assert time.monotonic() - begun < 0.5
+    policy = strategy.policy(spot, Budget(clock.now_s + left_s, 7.0), draws(spot))
     check_policy(policy, state, spot.board)
     assert policy.origin == Origin(FALLBACK, "no time for the smallest search")
     assert policy.support == ((FOLD,) if betting == "cc/cc/r300" else (CALL,))
 
 
-@cache
-def _with_shipped_menus() -> NestedSearch:
-    return make(HOLDEM, NestedSettings(threads=1))
-
-
+@pytest.mark.parametrize("s_per_pair", [1e-9, 4e-9])
 @pytest.mark.parametrize(("betting", "left_s"), [("cc/cc/", 0.6), ("cc/cc/", 1.2), ("cc/cc/cc/", 0.4)])
-def test_an_answer_before_the_deadline(betting: str, left_s: float) -> None:
-    """With 0.1 s for a busy machine, half of what a session keeps back; and not long before, given such a share."""
-    strategy = _with_shipped_menus()
+def test_an_answer_before_the_deadline(
+    betting: str, left_s: float, s_per_pair: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not long before, given such a share; on a machine that is slower than assumed, too."""
+    strategy = make(HOLDEM, NestedSettings(threads=1))
+    clock = timed_by_work(monkeypatch, s_per_pair)
     state = read_betting(start(HOLDEM), betting)
     spot = Spot(0, state.actor, state, BOARD[: HOLDEM.board_cards_by(state.street)], ())
-    begun = time.monotonic()
+    begun = clock.now_s
     policy = strategy.policy(spot, Budget(begun + left_s, 600.0), draws(spot))
-    took = time.monotonic() - begun
     check_policy(policy, state, spot.board)
     assert policy.origin.route == "nested"
     assert policy.origin.iterations > 0
-    assert 0.3 * left_s < took < left_s + 0.1
+    assert 0.3 * left_s < clock.now_s - begun < left_s
 
 
 def test_a_first_iteration_that_takes_longer_than_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine that is slower than assumed, or because memory is touched for the first time: it counts."""
-    seat, iterate = Seat(make(DEEP, settings(turn=1_000_000)), OOP), Solver.iterate
+    seat = Seat(make(DEEP, settings(turn=1_000_000)), OOP)
+    clock, iterate = timed_by_work(monkeypatch, 20e-9), Solver.iterate
 
     def slow_at_first(self: Solver, count: int = 1) -> None:
         if not self.iterations:
-            time.sleep(0.5)
+            clock.now_s += 0.5
         iterate(self, count)
 
     monkeypatch.setattr(Solver, "iterate", slow_at_first)
-    begun = time.monotonic()
-    assert seat.ask("cc/cc/", Budget(begun + 1.0, 600.0)).origin.route == "nested"
-    assert time.monotonic() - begun < 1.1
+    begun = clock.now_s
+    policy = seat.ask("cc/cc/", Budget(begun + 1.0, 600.0))
+    assert policy.origin.route == "nested"
+    assert policy.origin.iterations > 1
+    assert 0.5 < clock.now_s - begun < 1.0
 
 
-def test_a_share_of_the_time() -> None:
+def test_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A decision takes about its share of what a hand may take, and a decision that needs less takes less."""
     given = settings(turn=1_000_000).model_copy(update={"turn": Effort(iterations=1_000_000, share=0.25)})
-    seat = Seat(make(DEEP, given), OOP)
-    begun = time.monotonic()
+    seat, clock = Seat(make(DEEP, given), OOP), timed_by_work(monkeypatch, 20e-9)
+    begun = clock.now_s
     seat.ask("cc/cc/", Budget(begun + 60, 1.6))
-    assert 0.3 < time.monotonic() - begun < 0.7  # 0.4 s
-    begun = time.monotonic()
-    Seat(make(DEEP, settings(3, 3)), OOP).ask("cc/cc/", Budget(begun + 60, 60.0))
-    assert time.monotonic() - begun < 5
+    assert 0.3 < clock.now_s - begun < 0.45  # 0.4 s
+    begun = clock.now_s
+    policy = Seat(make(DEEP, settings(3, 3)), OOP).ask("cc/cc/", Budget(begun + 60, 60.0))
+    assert policy.origin.iterations == 3
+    assert 0 < clock.now_s - begun < 0.1
 
 
 def test_a_menu_that_takes_too_long_gives_way() -> None:

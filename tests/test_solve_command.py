@@ -546,13 +546,11 @@ def test_without_matplotlib(call, monkeypatch, tmp_path):
     assert one_line(err) == "paratus solve: --png: matplotlib is not installed: pip install 'paratus[plots]'"
 
 
-def test_the_command_imports_quickly_and_without_kernels():
-    code = "import sys, time; t = time.perf_counter(); import bot.study.command; print(time.perf_counter() - t); "
+def test_the_command_imports_without_kernels():
+    code = "import sys, bot.study.command; "
     code += "print([name for name in ('numba', 'matplotlib') if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    took, heavy = ran.stdout.splitlines()
-    assert heavy == "[]"
-    assert float(took) < 1.0  # 0.3 s
+    assert ran.stdout == "[]\n"
 
 
 # --- Progress and Ctrl-C ---------------------------------------------------------------------------------------------
