@@ -28,7 +28,7 @@ from benchmarks.machine import revision
 from blueprints.cards.interface import Cards
 from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import CENTROIDS, TOTAL, Blueprint
-from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, read_checkpoint
+from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, Period, read_checkpoint
 from blueprints.train.contest import Score, Side, contest
 from blueprints.train.trainer import make_sampler
 from blueprints.tree import CALLED, FOLDED, BettingTree
@@ -106,21 +106,32 @@ def baseline(tree: BettingTree, street: int, buckets: int, name: str) -> F32:
 
 def averages_of(run: Path, blueprint: Blueprint, cards: Cards) -> tuple[F32, ...]:
     """The averages in the checkpoint of the run that the file was written from; `BlueprintError` if it is another."""
-    header, path = blueprint.header, run / CHECKPOINT
     averages: list[tuple[F32, ...]] = []
 
     def take(found: Checkpoint, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        found.identity.check_same(path, Identity.of(header.settings, header.tree, header.cards))
-        if found.last.walks != header.training.walks:
-            raise BlueprintError(
-                f"{path}: {found.last.walks:,} walks: expected {header.training.walks:,} as in {blueprint.path}"
-            )
-        sampler = make_sampler(header.settings, blueprint.tree, cards, 1)
+        _check_run(run, found, blueprint)
+        sampler = make_sampler(blueprint.settings, blueprint.tree, cards, 1)
         sampler.restore(arrays)
         averages.append(sampler.averages())
 
     read_checkpoint(run, take)
     return averages[0]
+
+
+def log_of(run: Path, blueprint: Blueprint) -> tuple[Period, ...]:
+    """The log of that run."""
+    found = read_checkpoint(run)
+    _check_run(run, found, blueprint)
+    return found.log
+
+
+def _check_run(run: Path, found: Checkpoint, blueprint: Blueprint) -> None:
+    header, path = blueprint.header, run / CHECKPOINT
+    found.identity.check_same(path, Identity.of(header.settings, header.tree, header.cards))
+    if found.last.walks != header.training.walks:
+        raise BlueprintError(
+            f"{path}: {found.last.walks:,} walks: expected {header.training.walks:,} as in {blueprint.path}"
+        )
 
 
 def preflop(blueprint: Blueprint) -> Report:

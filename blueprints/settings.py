@@ -6,6 +6,7 @@ blueprint that ships.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from enum import StrEnum
 from importlib import resources
@@ -104,3 +105,18 @@ def load_settings(name_or_path: str) -> BlueprintSettings:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise ConfigError(f"{path}: {place} = {quote(str(first['input']))}: {first['msg']}") from None
+
+
+def settings_text(settings: BlueprintSettings) -> str:
+    """As a file that `load_settings` reads: every key, whether it was given or not."""
+    values = settings.model_dump(mode="json")
+    tables = {name: values.pop(name) for name in ("cards", "trainer")}
+    lines = [_line(key, value) for key, value in values.items()]
+    for name, table in tables.items():
+        lines += ["", f"[{name}]", *[_line(key, value) for key, value in table.items()]]
+    return "\n".join(lines) + "\n"
+
+
+def _line(key: str, value: str | float | bool) -> str:
+    """Strings, numbers and booleans are in TOML as in JSON."""
+    return f"{key} = {json.dumps(value, ensure_ascii=False)}"

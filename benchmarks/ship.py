@@ -1,0 +1,205 @@
+"""What ships beside a blueprint: `python -m benchmarks.ship RUN FOLDER`, RUN being the folder of its training.
+
+FOLDER gets, all with the name of the configuration:
+
+    NAME.blueprint     the file, compared with its own hashes and with the checkpoint of the run
+    NAME.toml          the configuration, every key
+    NAME.log.jsonl     the run's log, a line for each period
+    NAME.json          what it is worth
+
+The last holds what `benchmarks.blueprint` finds within the bets of the tree, matches through the real dealer with the
+same cards played twice, and what is demanded of a blueprint that ships, each with whether it is met. Files are written
+even where a demand is not; then the exit code is 1. Matches are kept (`--matches`): the same command goes on with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.blueprint import Report, add_sizes, evaluate, log_of
+from benchmarks.machine import cpu
+from blueprints.files import whole_file
+from blueprints.settings import settings_text
+from blueprints.storage import Blueprint
+from blueprints.train.checkpoint import log_text, read_checkpoint
+from bot.study.progress import duration_text
+from protocol.errors import BlueprintError, ParatusError
+from strategies.store import StoreReader
+
+OPPONENTS: Final = ("always-call", "always-fold", "random")
+LEAST_FROM_CALLS_MBB: Final = 1000.0
+LEAST_FROM_FOLDS_MBB: Final = 550.0
+MOST_FOLDS: Final = 0.001
+_PLAYER: Final = "blueprint"
+_SEED: Final = 1
+
+
+def ship(run: Path, file: Path | None, folder: Path, matches: Path | None, options: argparse.Namespace) -> Report:
+    """Write all four files; returns what the last one holds."""
+    name = str(read_checkpoint(run).identity.settings["name"])
+    source = Blueprint.open(file or run / f"{name}.blueprint", verify=True)
+    log = log_of(run, source)
+    folder.mkdir(parents=True, exist_ok=True)
+    for suffix, data in (
+        ("blueprint", source.path.read_bytes()),
+        ("toml", settings_text(source.settings).encode()),
+        ("log.jsonl", log_text(log).encode()),
+    ):
+        _write(folder / f"{name}.{suffix}", data)
+    blueprint = Blueprint.open(folder / f"{name}.blueprint")
+    _tell(f"{blueprint.path} and what belongs to it are written; now it is measured, which takes longer")
+    report = evaluate(blueprint, run, options.boards, options.self_boards, options.threads)
+    matches = matches or Path("matches") / f"ship-{blueprint.digest[:12]}-{options.hands}"
+    report["cpu"] = cpu()
+    report["matches"] = play_matches(blueprint, matches, options.hands)
+    report["demands"] = demands(report)
+    report["met"] = all(demand["met"] for demand in report["demands"])
+    _write(folder / f"{name}.json", (json.dumps(report, indent=1) + "\n").encode())
+    return report
+
+
+def play_matches(blueprint: Blueprint, folder: Path, hands: int) -> Report:
+    """Duplicate matches through the dealer: so many hands, and the same cards again with the seats swapped."""
+    bot = _make_bot(blueprint, folder / "bot", hands)
+    found, begun = {}, time.monotonic()
+    for number, opponent in enumerate(OPPONENTS):
+        left = f", {duration_text((time.monotonic() - begun) * (3 - number) / number)} left" if number else ""
+        _tell(f"match {number + 1} of {len(OPPONENTS)}{left}: {2 * hands:,} hands against {opponent}")
+        result = _match(blueprint.settings.game, bot, opponent, folder / opponent, hands)
+        mine = result["players"][_PLAYER]
+        found[opponent] = {
+            "hands": 2 * hands,
+            "seed": result["seed"],
+            "observation": result["observation"],
+            "mbb": round(mine["mean_mbb"], 2),
+            "se_mbb": round(mine["se_mbb"], 2),
+            "interval_95_mbb": [round(mine["low_mbb"], 2), round(mine["high_mbb"], 2)],
+            "revision": result["revision"],
+        }
+    found["decisions not made as they should have been"] = _fallbacks(folder / "bot")
+    return found
+
+
+def demands(report: Report) -> list[Report]:
+    """What a blueprint that ships must do, and whether it does."""
+    played = report["matches"]
+    calls, folds, at_random = (played[opponent] for opponent in OPPONENTS)
+    least = f"{LEAST_FROM_CALLS_MBB:,.0f} mbb/g"
+    found = [
+        {
+            "demand": f"the interval of what it wins from always-call begins at {least} or above",
+            "interval_95_mbb": calls["interval_95_mbb"],
+            "met": calls["interval_95_mbb"][0] >= LEAST_FROM_CALLS_MBB,
+        },
+    ]
+    exactly = report.get("always-fold, all boards")
+    value = exactly or report["expectation"]["always-fold"]
+    error = 0.0 if exactly else value["interval_95"]
+    low, high = folds["interval_95_mbb"]
+    found += [
+        {
+            "demand": "the interval of what it wins from always-fold holds the value computed from its policy",
+            "interval_95_mbb": [low, high],
+            "value_mbb": value["mbb"],
+            "estimate": exactly is None,
+            "met": low - error <= value["mbb"] <= high + error,
+        },
+        {
+            "demand": f"that value is at least {LEAST_FROM_FOLDS_MBB:,.0f} mbb/g",
+            "value_mbb": value["mbb"],
+            "estimate": exactly is None,
+            "met": value["mbb"] >= LEAST_FROM_FOLDS_MBB,
+        },
+        {
+            "demand": f"the interval of what it wins from random begins above {least}",
+            "interval_95_mbb": at_random["interval_95_mbb"],
+            "met": at_random["interval_95_mbb"][0] > LEAST_FROM_CALLS_MBB,
+        },
+    ]
+    if "preflop" in report:
+        folded = report["preflop"]["most folds to one raise"]
+        found.append(
+            {
+                "demand": f"AA, KK and QQ fold to one raise with less than {MOST_FOLDS:.1%} in all",
+                "most": folded,
+                "met": sum(folded.values()) < MOST_FOLDS,
+            }
+        )
+    return found
+
+
+def _make_bot(blueprint: Blueprint, folder: Path, hands: int) -> Path:
+    """A program that plays this file: agents of ours that are named would play the one that ships already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
+    config, bot = folder / "bot.toml", folder / _PLAYER
+    config.write_text(f"[blueprint]\nfile = {json.dumps(str(blueprint.path.resolve()))}\n")
+    command = [
+        *(sys.executable, "-m", "bot.cli", "bot", "--agent", "blueprint", "--config", str(config)),
+        *("--game", blueprint.settings.game, "--seed", str(_SEED), "--match", "ship", "--hands", str(hands)),
+    ]
+    bot.write_text(f'#!/bin/sh\nexec {shlex.join(command)} --store {shlex.quote(str(folder))}/"$2".sqlite "$1" "$2"\n')
+    bot.chmod(0o755)
+    return bot
+
+
+def _match(game: str, bot: Path, opponent: str, folder: Path, hands: int) -> dict[str, Any]:
+    command = [
+        *(sys.executable, "-m", "bot.cli", "match", game, str(bot), opponent, "--hands", str(hands)),
+        *("--seed", str(_SEED), "--duplicate", "--out", str(folder), "--json"),
+    ]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if ran.returncode:
+        raise BlueprintError(f"{folder}: the match against {opponent} ended with exit code {ran.returncode}")
+    result: dict[str, Any] = json.loads(ran.stdout)
+    return result
+
+
+def _fallbacks(folder: Path) -> int:
+    count = 0
+    for path in folder.glob("*.sqlite"):
+        reader = StoreReader(path)
+        count += reader.fallbacks()
+        reader.close()
+    return count
+
+
+def _write(path: Path, data: bytes) -> None:
+    with whole_file(path) as file:
+        file.write(data)
+
+
+def _tell(text: str) -> None:
+    print(f"ship: {text}", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files; returns 0 if all demands are met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", metavar="RUN", type=Path)
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    parser.add_argument("--file", type=Path, help="the run's blueprint; default: RUN/NAME.blueprint")
+    parser.add_argument("--matches", type=Path, help="the folder of the matches; default: one of this file in matches/")
+    parser.add_argument("--hands", type=int, default=20_000, help="of a match, each played twice; default: 20000")
+    add_sizes(parser)
+    options = parser.parse_args(arguments)
+    try:
+        report = ship(options.run, options.file, options.folder, options.matches, options)
+    except (ParatusError, OSError) as error:
+        print(f"ship: {error}", file=sys.stderr)
+        return 2
+    for demand in report["demands"]:
+        print(f"{'met' if demand['met'] else 'NOT MET':8}{demand['demand']}")
+    return 0 if report["met"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

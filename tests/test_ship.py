@@ -1,0 +1,149 @@
+"""`python -m benchmarks.ship`: on no-limit Leduc through the real dealer, and what is demanded, on made-up numbers."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.blueprint import Report
+from benchmarks.ship import OPPONENTS, demands, main
+from blueprints.settings import load_settings, settings_text, shipped_settings
+from blueprints.storage import Blueprint
+from bot import cli
+
+CONFIG = """\
+name = "leduc"
+game = "leduc"
+menu = "100%,a / a"
+[trainer]
+walks = 50
+periods = 20
+"""
+
+
+def test_a_configuration_is_written_as_it_is_read(tmp_path):
+    for name in shipped_settings():
+        settings = load_settings(name)
+        path = tmp_path / f"{name}.toml"
+        path.write_text(settings_text(settings), "utf-8")
+        assert load_settings(str(path)) == settings
+        assert path.read_text("utf-8").count(" = ") == 3 + len(settings.cards.model_dump()) + len(
+            settings.trainer.model_dump()
+        )
+    odd = settings.model_copy(update={"game": 'folder "a"\\b/é.game'})
+    path.write_text(settings_text(odd), "utf-8")
+    assert load_settings(str(path)) == odd
+
+
+def test_a_run_becomes_four_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    monkeypatch.chdir(tmp_path)
+    Path("leduc.toml").write_text(CONFIG)
+    assert cli.main(["blueprint", "train", "leduc.toml", "--folder", "run", "--threads", "1"]) == 0
+    command = ["run", "data", "--hands", "60", "--boards", "20", "--self-boards", "20", "--threads", "1"]
+    capsys.readouterr()
+    code = main(command)
+    out, err = capsys.readouterr()
+    assert sorted(path.name for path in Path("data").iterdir()) == [
+        "leduc.blueprint",
+        "leduc.json",
+        "leduc.log.jsonl",
+        "leduc.toml",
+    ]
+    blueprint = Blueprint.open(Path("data/leduc.blueprint"), verify=True)
+    assert blueprint.digest == Blueprint.open(Path("run/leduc.blueprint")).digest
+    assert load_settings("data/leduc.toml") == blueprint.settings
+    log = Path("data/leduc.log.jsonl").read_text().splitlines()
+    assert log == Path("run/log.jsonl").read_text().splitlines()
+    assert len(log) == 20
+    report = json.loads(Path("data/leduc.json").read_text())
+    assert report["hash"] == blueprint.digest
+    assert report["training"] == blueprint.header.training.model_dump()
+    assert report["self-play"]["boards"] == 20
+    assert "8 bits against 32" in report
+    assert report["matches"]["decisions not made as they should have been"] == 0
+    for opponent in OPPONENTS:
+        match = report["matches"][opponent]
+        low, high = match["interval_95_mbb"]
+        assert match["hands"] == 120
+        assert low < match["mbb"] < high
+    # Against these two it never leaves its tree: the match, and the walk over all hands, measure the same.
+    for opponent in ("always-call", "always-fold"):
+        expected, match = report["expectation"][opponent], report["matches"][opponent]
+        assert abs(expected["mbb"] - match["mbb"]) < 4 * match["se_mbb"] + 2 * expected["interval_95"]
+    assert report["met"] == all(demand["met"] for demand in report["demands"])
+    assert code == (0 if report["met"] else 1)
+    assert out.count("\n") == len(report["demands"]) == 4
+    assert "match 3 of 3, " in err
+    assert " left: 120 hands against random" in err
+    assert json.loads(Path("data/leduc.json").read_text()) == report
+    Path("data/leduc.json").unlink()
+    assert main(command) == code  # the matches are not played again
+    again = json.loads(Path("data/leduc.json").read_text())
+    assert {**again, "revision": ""} == {**report, "revision": ""}
+
+
+def test_the_file_of_another_run_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("leduc.toml").write_text(CONFIG)
+    train = ["blueprint", "train", "leduc.toml", "--folder", "run", "--threads", "1"]
+    assert cli.main([*train, "--periods", "1", "--out", "early.blueprint"]) == 0
+    assert cli.main([*train, "--periods", "2"]) == 0
+    capsys.readouterr()
+    assert main(["run", "data", "--file", "early.blueprint"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "100 walks: expected 50 as in early.blueprint" in err
+    assert not Path("data").exists()
+    assert main(["nothing", "data"]) == 2
+
+
+GOOD: Report = {
+    "expectation": {},
+    "always-fold, all boards": {"mbb": 720.0},
+    "preflop": {"most folds to one raise": {"AA": 0.0, "KK": 0.0, "QQ": 0.0}},
+    "matches": {
+        "always-call": {"interval_95_mbb": [1000.0, 3000.0]},
+        "always-fold": {"interval_95_mbb": [715.0, 725.0]},
+        "random": {"interval_95_mbb": [1000.1, 9000.0]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "unmet"),
+    [
+        ((), None, []),
+        (("matches", "always-call", "interval_95_mbb"), [999.9, 9999.0], [0]),
+        (("matches", "always-fold", "interval_95_mbb"), [720.1, 725.0], [1]),
+        (("matches", "always-fold", "interval_95_mbb"), [715.0, 719.9], [1]),
+        (("always-fold, all boards", "mbb"), 549.9, [1, 2]),
+        (("matches", "random", "interval_95_mbb"), [1000.0, 9000.0], [3]),
+        (("preflop", "most folds to one raise", "QQ"), 1 / 255, [4]),
+        (("preflop", "most folds to one raise"), {"AA": 0.0004, "KK": 0.0004, "QQ": 0.0004}, [4]),
+    ],
+)
+def test_what_is_demanded(place, value, unmet):
+    report = copy.deepcopy(GOOD)
+    if place:
+        *keys, last = place
+        inner = report
+        for key in keys:
+            inner = inner[key]
+        inner[last] = value
+    assert [number for number, demand in enumerate(demands(report)) if not demand["met"]] == unmet
+
+
+def test_without_an_exact_value_an_estimate_says_so():
+    report = copy.deepcopy(GOOD)
+    del report["always-fold, all boards"], report["preflop"]
+    report["expectation"]["always-fold"] = {"mbb": 727.0, "interval_95": 3.0}
+    found = demands(report)
+    assert [demand["met"] for demand in found] == [True] * 4
+    assert found[1]["estimate"]
+    report["expectation"]["always-fold"]["interval_95"] = 1.0
+    assert not demands(report)[1]["met"]
