@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Final
 
 from bot.clock import Clock
 from bot.config import BotConfig
@@ -29,6 +30,9 @@ from strategies.draws import Draws
 from strategies.policy import Policy, check_policy, hand_column
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, HasSpare, Spot, Strategy
+
+_FLUSH_S: Final = 1.0
+"""With so much time left a decision is written down before it is sent, with less after that."""
 
 
 class Outcome(Enum):
@@ -112,15 +116,20 @@ class Session:
             if seen.hand != self._hand:
                 self._begin_hand(seen)
             if seen.acting:
-                action, policy = await self._decide(seen)
+                budget = self._clock.budget(seen.hand)
+                action, policy = await self._decide(seen, budget)
                 data = self.client.act(action)
                 seconds = self._monotonic() - asked_s
                 self._clock.spent(seconds)
                 if store is not None:
                     store.add_decision(seen, policy, action, seconds)
-                    if not self._strategy.inline:
-                        store.flush()
-                stream.write(data)
+                hurry = budget.deadline_s - self._monotonic() < _FLUSH_S
+                if hurry:  # a disk may be slow: late is worse than a decision that a kill at this moment loses
+                    stream.write(data)
+                if store is not None and not self._strategy.inline:
+                    store.flush()
+                if not hurry:
+                    stream.write(data)
             elif seen.state.finished:
                 self._finish_hand(seen)
 
@@ -155,9 +164,8 @@ class Session:
             self._store.add_hand(last, value)
             self._store.flush()
 
-    async def _decide(self, asked: MatchState) -> tuple[Action, Policy]:
+    async def _decide(self, asked: MatchState, budget: Budget) -> tuple[Action, Policy]:
         """The action to send and the policy it was drawn from."""
-        budget = self._clock.budget(asked.hand)
         try:
             spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
             policy = await self._think(spot, budget)

@@ -366,6 +366,34 @@ def test_a_spare_that_is_no_answer_is_not_given(tmp_path: Path, spare: Callable[
     assert session.fallbacks == len(table.our_actions())
 
 
+@pytest.mark.parametrize(("response_s", "expected"), [(0.5, "sent first"), (600.0, "written first")])
+def test_what_is_thought_is_written_before_it_is_sent_unless_time_is_short(
+    tmp_path: Path, response_s: float, expected: str
+) -> None:
+    """A disk may be slow: an answer that waits for it would be late."""
+    happened: list[str] = []
+    table, store = MemoryTable(), open_store(tmp_path)
+    write, flush = table.write, store.flush
+
+    def told(data: bytes) -> None:
+        happened.append("sent")
+        write(data)
+
+    def flushed() -> None:
+        happened.append("written")
+        flush()
+
+    table.write, store.flush = told, flushed  # type: ignore[method-assign]
+    play(Made(lambda spot, budget: only(CALL), inline=False), table, store, config(response_s=response_s))
+    table.check_over()
+    answers = len(table.our_actions())
+    pairs = ["sent", "written"] if expected == "sent first" else ["written", "sent"]
+    first = happened.index(pairs[0], 1)
+    assert happened[first : first + 2] == pairs
+    assert happened.count("sent") == answers + 1  # and the version
+    assert happened.count("written") >= answers
+
+
 def test_a_strategy_that_is_late_once(tmp_path: Path, released: threading.Event) -> None:
     """Its answer is dropped, not taken for the next decision."""
     begun = threading.Event()
