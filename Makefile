@@ -10,9 +10,9 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
 
-match: .venv/.installed  ## play a match of the trained strategy through the dealer, and print its result
-	$(BIN)/paratus warm ranking blueprint
-	$(BIN)/paratus match holdem.nolimit.2p.reverse_blinds blueprint always-call --hands 2000 --seed 1 --duplicate
+match: .venv/.installed  ## play a match of the default agent against its blueprint through the dealer, and print its result
+	$(BIN)/paratus warm ranking blueprint agent
+	$(BIN)/paratus match holdem.nolimit.2p.reverse_blinds paratus blueprint --hands 100 --seed 1 --duplicate --t_per_hand 700
 
 test: .venv/.developed  ## every test but the long proofs
 	$(BIN)/python -m pytest

@@ -11,7 +11,7 @@ from typing import Final
 
 from protocol.errors import ConfigError, quote
 
-PARTS: Final = ("ranking", "blueprint", "solver")
+PARTS: Final = ("ranking", "blueprint", "solver", "agent")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +38,8 @@ def run_command(options: argparse.Namespace) -> int:
 
         for bits in BITS:
             _step(f"solver, {bits} bits", partial(_timed, partial(warm_solver, bits)))
+    if "agent" in parts:
+        _agent(required="agent" in options.parts)
     return 0
 
 
@@ -71,12 +73,28 @@ def _blueprint(*, required: bool) -> None:
     print(f"blueprint: ready after {duration_text(time.monotonic() - begun)}", file=sys.stderr, flush=True)
 
 
+def _agent(*, required: bool) -> None:
+    """The searches of the default agent, by making one; it needs a blueprint."""
+    from protocol.game import DEFAULT_GAME, load_game
+    from strategies.registry import DEFAULT_AGENT, make_strategy
+
+    try:
+        _step(
+            f"agent {DEFAULT_AGENT}",
+            partial(_timed, lambda: make_strategy(DEFAULT_AGENT, load_game(DEFAULT_GAME).game)),
+        )
+    except ConfigError as error:
+        if required:
+            raise
+        print(f"agent: {error}", file=sys.stderr)
+
+
 def _step(name: str, warm: Callable[[], float]) -> None:
     print(f"{name}: compiling (up to half a minute after an installation) …", file=sys.stderr, flush=True)
     print(f"{name}: ready after {warm():.1f} s", file=sys.stderr, flush=True)
 
 
-def _timed(work: Callable[[], None]) -> float:
+def _timed(work: Callable[[], object]) -> float:
     begun = time.monotonic()
     work()
     return time.monotonic() - begun

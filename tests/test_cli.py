@@ -500,7 +500,7 @@ def test_warm(call):
     code, out, err = call("warm", "ranking", "solver")
     assert (code, out) == (0, "")
     assert "hand ranking: ready after " in err
-    code, _, again = call("warm")
+    code, _, again = call("warm", "ranking", "solver")
     assert code == 0
     assert float(again.split("ready after ")[1].split()[0]) < 1.0  # nothing is left to do
 
