@@ -555,6 +555,25 @@ def test_the_opponents_range_before_the_turn_follows_the_base() -> None:
     assert set(seat.question.ranges[OOP]) == {0.0, 1.0}
 
 
+def test_a_river_says_how_well_it_was_solved() -> None:
+    """Against a solve of the same question in float32 that is asked itself; a turn keeps too little to say."""
+    seat = Seat(make())
+    first = seat.play("cc/cc/")
+    assert "exploitability" not in details(first)
+    seat.play("cc/cc/cc/")
+    found, question = details(seat.past[-1].policy), seat.question
+    assert question.kind.form is not None
+    subgame = question.subgame(parse_menu(found["menu"]), 1 << 30, Storage(32))
+    solver = question.solver(subgame, 1)
+    solver.iterate(seat.past[-1].policy.origin.iterations)
+    assert found["exploitability"] == pytest.approx(solver.exploitability().pot_share, abs=0.01)
+    assert found["margin"] == pytest.approx(solver.margins().min() / question.root.pot, abs=0.05)
+    longer = Seat(make(given=settings(river=400)))
+    longer.play("cc/cc/")
+    longer.play("cc/cc/cc/")
+    assert 0 <= details(longer.past[-1].policy)["exploitability"] < found["exploitability"]
+
+
 def test_what_nobody_does_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """The range stays, with a line in the log; always-call never raises."""
     seat = Seat(make(DEEP, settings(3, 3)), OOP)

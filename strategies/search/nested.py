@@ -328,6 +328,7 @@ class NestedSearch:
             "root": solved.question.root.betting,
             "menu": menu_text(subgame.menu),
             "pairs": subgame.price.pairs,
+            **solved.quality(),
         }
         origin = Origin(self.route, why, solved.solver.iterations, details=json.dumps(details))
         return Policy(actions, round_columns(strategy), origin)

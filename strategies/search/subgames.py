@@ -166,6 +166,19 @@ class Solved:
         given = gift(values, node.actions.index(action), ends if bound else None, scale)
         return np.nan_to_num(self._whole(opponent, given))
 
+    def quality(self) -> dict[str, float]:
+        """How well it is solved, where that can be said: all averages of a river are there, those after a turn are not.
+
+        The exploitability as a share of the pot, with the gadget if there is one; then its least margin too.
+        """
+        solver = self.solver
+        if len(solver.subgame.forests) > 1:
+            return {}
+        found = {"exploitability": round(solver.exploitability().pot_share, 6)}
+        if self.question.kind.form:
+            found["margin"] = round(float(solver.margins().min()) / self.question.root.pot, 6)
+        return found
+
     def _whole(self, player: int, numbers: F64) -> F64:
         """[..., hand of the subgame] to [..., hand of the game]."""
         whole = np.full((*numbers.shape[:-1], len(hands_of(self.question.root.game))), np.nan)
