@@ -72,7 +72,6 @@ _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
 _EVEN: Final = 0.5
 
-
 _log = logging.getLogger(__name__)
 
 
@@ -99,7 +98,7 @@ class Street:
         if node is None:
             return None
         found = self.solver.strategy(node)
-        if found.shape[1] == NUM_CLASSES and self.root.street == _PREFLOP:
+        if self.root.street == _PREFLOP:
             found = found[:, hand_classes_array()]
         return self.game.nodes[node].actions, found
 
