@@ -8,6 +8,8 @@ import pytest
 from benchmarks import search
 from benchmarks.search_spots.spots import load_spots
 from solver.kinds import Kind
+from solver.menu import menu_text, parse_menu
+from strategies.search.settings import NestedSettings
 
 
 def test_turns_and_rivers_with_every_kind_of_solve_that_is_played() -> None:
@@ -18,6 +20,14 @@ def test_turns_and_rivers_with_every_kind_of_solve_that_is_played() -> None:
         root = spot.question.root
         assert spot.state.actions[: len(root.actions)] == root.actions
         assert all(weights.any() for weights in spot.question.ranges)
+
+
+def test_trees_are_those_of_the_default_menus() -> None:
+    """No coarser ones, which a machine with too little time would have played."""
+    menus = {rule.street: parse_menu(rule.menu) for rule in NestedSettings().menus if rule.spr == np.inf}
+    for spot in load_spots():
+        menu = menus["river" if spot.question.root.street == 3 else "any"]
+        assert menu_text(spot.menu) == menu_text(spot.question.menu(menu, spot.state))
 
 
 def test_rivers_come_with_gifts() -> None:

@@ -509,7 +509,8 @@ def test_the_page_says_where_the_rows_are_from() -> None:
     told = made(rows, "So it ends.")
     assert told.startswith("2 rows at revision abc on fast, ")
     assert "; 1 row at revision def on slow, " in told
-    assert told.endswith(" of one core. So it ends.")
+    assert told.endswith(" together. So it ends.")
+    assert made(rows, "").endswith(" together.")
 
 
 def test_pairs_out_of_order_are_named() -> None:

@@ -2,8 +2,8 @@
 
 Two players with nested search play each other. Before the turn they play by the strength of their hands (`ByStrength`),
 so that the turn begins with ranges as they come in real play, in pots of many sizes. Every subgame that they solve is a
-candidate; of those, half turns and half rivers are kept, spread evenly over the logarithm of the pot. Times decide how
-far each solve went, so that another run writes other numbers of the same nature.
+candidate; of those, half turns and half rivers are kept, spread evenly over the logarithm of the pot. Solves stop by
+their number of iterations and have all the time that they need: on a slow machine coarser menus would be played.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ from strategies.draws import Draws
 from strategies.policy import Origin, Policy, hand_column, round_columns
 from strategies.search.nested import Limit, NestedSearch
 from strategies.search.ranges import alive
-from strategies.search.settings import NestedSettings
+from strategies.search.settings import Effort, NestedSettings
 from strategies.search.subgames import Question, Solved
 from strategies.strategy import Budget, Decided, Spot
 
 _HANDS: Final = 150
 _KEPT: Final = 50
 _FLOP_SIZES: Final = (0.33, 0.67, 1.0, 1.5)
-_FAIR_S: Final = 3.0
+_PATIENT_S: Final = 600.0
+_SETTINGS: Final = NestedSettings(turn=Effort(iterations=200, share=1.0), river=Effort(iterations=1000, share=1.0))
+"""About as many as agent nested has time for, with three seconds a hand on a machine of its own."""
 
 
 class ByStrength:
@@ -88,7 +90,7 @@ class Recorder(NestedSearch):
     """Nested search that keeps what it solved."""
 
     def __init__(self, game: Game) -> None:
-        super().__init__(game, NestedSettings(), ByStrength())
+        super().__init__(game, _SETTINGS, ByStrength())
         self.seen: list[RecordedSpot] = []
 
     def _solve(
@@ -111,7 +113,7 @@ def play(number: int, players: dict[Position, Recorder], rng: Random) -> None:
     while state.actor is not None:
         board = tuple(deck[4 : 4 + game.board_cards_by(state.street)])
         spot = Spot(number, state.actor, state, board, tuple(past[state.actor]))
-        budget = Budget(time.monotonic() + 60.0, _FAIR_S)
+        budget = Budget(time.monotonic() + 2 * _PATIENT_S, _PATIENT_S)
         draws = [Draws(7, "spots", number, len(state.actions), purpose) for purpose in ("strategy", "action")]
         policy = players[state.actor].policy(spot, budget, draws[0])
         action: Action = policy.sample(hand_column(game, holes[state.actor]), draws[1])

@@ -39,7 +39,8 @@ def main(arguments: list[str]) -> int:
     warm_up(32)  # before processes that would all compile
     rows = run_all(settings, options.folder, options.processes)
     elapsed = duration_text(time.monotonic() - begun)
-    this_run = f"The latest run made {len(rows) - known} of them in {elapsed}, with {options.processes} at a time."
+    new = len(rows) - known
+    this_run = f"The latest run made {new} of them in {elapsed}, {options.processes} at a time." if new else ""
     print(made(rows, this_run), file=sys.stderr)
     text = f"{made(rows, this_run)}\n\n{tables(rows, settings)}"
     print(text)

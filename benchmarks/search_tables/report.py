@@ -120,10 +120,8 @@ def made(rows: Rows, this_run: str) -> str:
     for revision, cpu in sources:
         these = [row for row in rows.values() if _source(row) == (revision, cpu)]
         took = duration_text(sum(row["seconds"] for row in these))
-        told.append(
-            f"{len(these)} row{'s' if len(these) > 1 else ''} at revision {revision} on {cpu}, {took} of one core"
-        )
-    return f"{'; '.join(told)}. {this_run}"
+        told.append(f"{len(these)} row{'s' if len(these) > 1 else ''} at revision {revision} on {cpu}, {took} together")
+    return f"{'; '.join(told)}. {this_run}".rstrip()
 
 
 def _source(row: Row) -> tuple[str, str]:
