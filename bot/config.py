@@ -19,6 +19,24 @@ from strategies.settings import LookupSettings, RouterSettings, StrategySettings
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"
 
+_EXPECTED: Final = {
+    "bool_type": "true or false",
+    "enum": "{expected}",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "int_type": "a whole number",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "{expected}",
+    "missing": "a value",
+    "string_too_long": "at most {max_length} characters",
+    "string_type": "a text",
+    "tuple_type": "a list",
+}
+"""By pydantic's name for what is wrong."""
+
 Seconds = Annotated[float, Field(gt=0, le=1e9)]
 
 
@@ -110,7 +128,7 @@ def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotC
 def _message(problem: ErrorDetails, path: Path | None, overrides: dict[str, dict[str, Any]]) -> str:
     section, *rest = map(str, problem["loc"])
     place = "options" if rest and rest[0] in overrides.get(section, ()) else path
-    key, value, expected = ".".join((section, *rest)), problem["input"], problem["msg"]
+    key, value, expected = ".".join((section, *rest)), problem["input"], _expected(problem)
     if problem["type"] == "extra_forbidden":
         expected = f"unknown key: expected one of {', '.join(_keys(problem['loc'][:-1]))}"
     elif problem["type"] == "model_type":
@@ -118,6 +136,18 @@ def _message(problem: ErrorDetails, path: Path | None, overrides: dict[str, dict
     shown_key = key if key.isprintable() and len(key) <= 100 else quote(key)
     shown_value = quote(value) if isinstance(value, str) else repr(value)[:100]
     return f"{place}: {shown_key} = {shown_value}: {expected}"
+
+
+def _expected(problem: ErrorDetails) -> str:
+    """What pydantic wanted, in our words; what a validator of ours says is in them already."""
+    context = problem.get("ctx", {})
+    if "error" in context:
+        return str(context["error"])
+    known = _EXPECTED.get(problem["type"])
+    if known is None:
+        return f"expected something else: {problem['msg']}"
+    shown = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in context.items()}
+    return f"expected {known.format(**shown)}"
 
 
 def _keys(path: Sequence[str | int]) -> list[str]:

@@ -88,7 +88,10 @@ def run_command(options: argparse.Namespace) -> int:
     finally:
         if store is not None:
             try:
+                unused = store.unused
                 store.close()
+                if unused and not config.store.path:  # made for a match that did not begin
+                    store.path.unlink(missing_ok=True)
             except StoreError as error:
                 _say(str(error))
                 code = STORE_FAILED

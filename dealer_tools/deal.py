@@ -99,20 +99,27 @@ def run_command(options: argparse.Namespace) -> int:
     limits = Limits(options.t_response, options.t_hand, options.t_per_hand)
     players = tuple(options.players)
     if len(players) != parsed.game.num_players:
-        raise ConfigError(f"{len(players)} players: {options.game} is played by {parsed.game.num_players}")
+        raise ConfigError(
+            f"{len(players)} players: {options.game} is played by {parsed.game.num_players}: "
+            f"expected `paratus deal NAME GAME HANDS SEED{' PLAYER' * parsed.game.num_players}`"
+        )
     try:
         header = MatchHeader(options.name, options.game, options.hands, options.seed, limits)
         dealer = Dealer(parsed.game, header, players, fixed_seats=options.fixed)
     except ParatusError as error:
         raise ConfigError(str(error)) from None
-    ports = _ports(options.ports, len(players))
-    with _open_files(options, dealer) as files:
+    with contextlib.ExitStack() as opened:
+        # First the ports, since opening the files begins a new match in them.
+        listeners = _listen(options.bind, _ports(options.ports, len(players)))
+        for listener in listeners:
+            opened.callback(listener.close)
+        files = opened.enter_context(_open_files(options, dealer))
         if dealer.hands_played == header.hands:
             _write_header(dealer, files)
             Table(dealer, (), files, version_timeout_s=0).score()
             print(score_line(dealer.score), flush=True)
             return 0
-        if run(_deal(dealer, files, ports, options)):
+        if run(_deal(dealer, files, listeners, options)):
             return 0
     print(f"paratus deal: {dealer.reason}", file=sys.stderr)
     return 1
@@ -126,21 +133,34 @@ def _ports(text: str, players: int) -> list[int]:
 
 
 def _reason(error: OSError) -> str:
-    """Without what event loops add to it."""
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+    """Without what event loops and `socket` add to it."""
+    if error.errno is not None and error.errno < 0:  # the resolver's, which `socket` makes a plain OSError
+        return "expected an address of this machine"
+    return os.strerror(error.errno) if error.errno else error.strerror or str(error)
 
 
-async def _deal(dealer: Dealer, files: Files, ports: list[int], options: argparse.Namespace) -> bool:
+def _listen(address: str, ports: list[int]) -> list[SeatListener]:
+    if not address:  # which would be every address
+        raise ConfigError("--bind '': expected an address")
     listeners: list[SeatListener] = []
-    streams: list[LineStream] = []
     try:
         for port in ports:
-            try:
-                listeners.append(SeatListener.open(options.bind, port))
-            except UnicodeError:
-                raise ConfigError(f"--bind {quote(options.bind)}: expected an address") from None
-            except OSError as error:
-                raise ConfigError(f"cannot listen on {options.bind}:{port}: {_reason(error)}") from None
+            listeners.append(SeatListener.open(address, port))
+    except UnicodeError:
+        problem = f"--bind {quote(address)}: expected an address"
+    except OSError as error:
+        shown = address if address.isprintable() else quote(address)
+        problem = f"cannot listen on {shown}:{port}: {_reason(error)}"
+    else:
+        return listeners
+    for listener in listeners:
+        listener.close()
+    raise ConfigError(problem)
+
+
+async def _deal(dealer: Dealer, files: Files, listeners: list[SeatListener], options: argparse.Namespace) -> bool:
+    streams: list[LineStream] = []
+    try:
         print(*[listener.port for listener in listeners], flush=True)
         _write_header(dealer, files)
         limit_s = options.start_timeout / 1e3

@@ -33,7 +33,7 @@ from dealer_tools.stores import complete_store
 from protocol.errors import ConfigError, quote
 from protocol.game import game_text, load_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
-from strategies.registry import STRATEGIES
+from strategies.registry import STRATEGIES, check_agent
 from strategies.store import StoreReader
 
 _NAME: Final = "match"
@@ -71,6 +71,9 @@ def run_command(options: argparse.Namespace) -> int:
     kind = "duplicate" if plan.duplicate else "match"
     folder = options.out or Path("matches") / f"{plan.game.name}-{'-'.join(plan.names)}-{kind}-{plan.hands}-{plan.seed}"
     known = (folder / "result.json").exists()
+    if not known:
+        for agent in sorted(set(plan.agents) & STRATEGIES.keys()):
+            check_agent(agent, plan.game)
     try:
         result = play_match(plan, folder)
     except KeyboardInterrupt:
@@ -87,7 +90,10 @@ def _make_plan(options: argparse.Namespace) -> Plan:
         print(f"WARNING: {warning}", file=sys.stderr)
     agents = tuple(agent if agent in STRATEGIES else executable(agent) for agent in options.agents)
     if len(agents) != parsed.game.num_players:
-        raise ConfigError(f"{len(agents)} agents: {options.game} is played by {parsed.game.num_players}")
+        raise ConfigError(
+            f"{len(agents)} agents: {options.game} is played by {parsed.game.num_players}: "
+            f"expected `paratus match GAME{' AGENT' * parsed.game.num_players}`"
+        )
     if options.duplicate and len(agents) != 2:
         raise ConfigError(f"--duplicate: {options.game} is played by {len(agents)}: expected a game for two")
     names = name_agents(agents)

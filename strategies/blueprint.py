@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprints.lookup import Draw, Lookup
-from blueprints.shipped import shipped_blueprint, tables_folder
-from blueprints.storage import TOTAL, Blueprint
+from blueprints.shipped import tables_folder
+from blueprints.storage import TOTAL
 from protocol.errors import BlueprintError, ConfigError
 from protocol.game import Game
 from protocol.state import Action, start
@@ -27,6 +27,7 @@ from strategies.draws import Draws
 from strategies.policy import SCALE, Origin, Policy
 from strategies.settings import LookupSettings
 from strategies.strategy import Budget, Spot
+from strategies.suitable import open_blueprint
 
 _ROUTE: Final = "blueprint"
 _BITS: Final = 53
@@ -43,11 +44,9 @@ class BlueprintLookup:
 
     def __init__(self, game: Game, settings: LookupSettings) -> None:
         """Open the file, whole, and the tables of its cards; the first time, tables are built, which takes a minute."""
-        path = Path(settings.file) if settings.file else shipped_blueprint()
         folder = Path(settings.tables) if settings.tables else tables_folder()
+        blueprint = open_blueprint(game, settings)
         try:
-            blueprint = Blueprint.open(path)
-            blueprint.check_matches(game)
             blueprint.check_content()  # a damaged byte would be played as if it had been trained
             self.lookup = Lookup(blueprint, blueprint.cards(folder, _Telling(), rivers=settings.rivers))
         except BlueprintError as error:

@@ -20,11 +20,15 @@ def _plain(kind: type[Strategy]) -> StrategyFactory:
 def _nested(game: Game, settings: StrategySettings) -> Strategy:
     from strategies.search.nested import NestedSearch  # the solver, which is slow to import
 
+    return NestedSearch(game, settings.nested, make_strategy(_base(settings), game, settings))
+
+
+def _base(settings: StrategySettings) -> str:
     name = settings.nested.base
-    others = [other for other in STRATEGIES if other not in (NestedSearch.name, DEFAULT_AGENT)]
+    others = [other for other in STRATEGIES if other not in ("nested", DEFAULT_AGENT)]
     if name not in others:
         raise ConfigError(f"nested.base = {quote(name)}: expected one of {', '.join(others)}")
-    return NestedSearch(game, settings.nested, make_strategy(name, game, settings))
+    return name
 
 
 def _blueprint(game: Game, settings: StrategySettings) -> Strategy:
@@ -53,6 +57,21 @@ STRATEGIES: Final[dict[str, StrategyFactory]] = {
     "limited": _limited,
     "paratus": _paratus,
 }
+
+
+def check_agent(name: str, game: Game, settings: StrategySettings | None = None) -> None:
+    """Refuse what `make_strategy` would refuse, without the tables and kernels that make it slow."""
+    settings = settings or StrategySettings()
+    if name in ("nested", "limited", DEFAULT_AGENT):
+        from strategies.suitable import check_searchable  # numpy
+
+        check_searchable(name, game)
+    if name == "nested":
+        check_agent(_base(settings), game, settings)
+    if name in ("blueprint", "limited", DEFAULT_AGENT):
+        from strategies.suitable import open_blueprint
+
+        open_blueprint(game, settings.blueprint)
 
 
 def make_strategy(name: str, game: Game, settings: StrategySettings | None = None) -> Strategy:

@@ -27,7 +27,6 @@ from typing import Final, Protocol
 import numpy as np
 
 from blueprints.lookup import Lookup
-from protocol.errors import ConfigError
 from protocol.game import Game
 from strategies.blueprint import BlueprintLookup, draw_of
 from strategies.draws import Draws
@@ -36,6 +35,7 @@ from strategies.search.limited import LimitedSearch
 from strategies.search.nested import NestedSearch
 from strategies.settings import RouterSettings, StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
+from strategies.suitable import check_searchable
 
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 _BLUEPRINT: Final = "blueprint"
@@ -58,10 +58,7 @@ class Router:
     inline = False
 
     def __init__(self, game: Game, settings: StrategySettings) -> None:
-        if game.num_players != 2 or not game.no_limit or game.num_rounds != 4 or game.num_hole_cards != 2:
-            raise ConfigError(
-                f"agent {self.name} plays heads-up no-limit hold'em, not {game.name}: expected another agent (--agent)"
-            )
+        check_searchable(self.name, game)
         self._settings = settings.router
         self._blueprint = BlueprintLookup(game, settings.blueprint)
         self._searches: dict[str, _Search] = {}

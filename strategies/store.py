@@ -204,6 +204,17 @@ class MatchStore:
         decisions = [_decision(self.path, row) for row in rows]
         return {decision.betting: decision.policy for decision in decisions}
 
+    @property
+    def unused(self) -> bool:
+        """True if nothing was ever played: the file holds names of matches, no hands and no decisions."""
+        if self._waiting:
+            return False
+        try:
+            found = self._db.execute("SELECT EXISTS (SELECT 1 FROM hand) OR EXISTS (SELECT 1 FROM decision)").fetchone()
+        except sqlite3.Error:
+            return False
+        return not found[0]
+
     def close(self) -> None:
         """Write what waits and close; raises `StoreError` if something could not be written."""
         if self._waiting:

@@ -197,9 +197,9 @@ AGENTS, GAMES = ", ".join(STRATEGIES), ", ".join(shipped_games())
         (["localhost", "1", "--game", "chess"], f"expected a .game file or one of {GAMES}"),
         (["localhost", "1", "--game", os.devnull], "missing limit or nolimit, numPlayers"),
         (["localhost", "1", "--seed", "x"], "argument --seed: 'x': expected a whole number"),
-        (["localhost", "1", "--seed", "-1"], "options: bot.seed = -1: Input should be greater than or equal to 0"),
-        (["localhost", "1", "--hands", "-1"], "options: bot.hands = -1: Input should be greater than or equal to 0"),
-        (["localhost", "1", "--match", "m" * 201], "String should have at most 200 characters"),
+        (["localhost", "1", "--seed", "-1"], "options: bot.seed = -1: expected at least 0"),
+        (["localhost", "1", "--hands", "-1"], "options: bot.hands = -1: expected at least 0"),
+        (["localhost", "1", "--match", "m" * 201], "expected at most 200 characters"),
         (["localhost", "1", "--config", "missing.toml"], "missing.toml: No such file or directory: expected a config"),
     ],
 )
@@ -331,6 +331,20 @@ def test_no_dealer(call, impatient):
         code, _, err = call("bot", "127.0.0.1", str(port), "--config", impatient, "--agent", "random")
     assert code == 3
     assert f"paratus bot: cannot connect to 127.0.0.1:{port}: " in err
+
+
+def test_a_match_that_did_not_begin_leaves_no_store(call, silent_dealer, tmp_path):
+    """Unless its file was named: then it was wanted, or there before."""
+    config = tmp_path / "short.toml"
+    config.write_text("[wait]\nconnect_s = 0.2\nfirst_state_s = 0.05\n")
+    arguments = ("bot", "127.0.0.1", silent_dealer, "--agent", "random", "--config", str(config))
+    code, _, err = call(*arguments)
+    assert code == 5
+    assert str(tmp_path / "data") in err
+    assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
+    named = tmp_path / "named.sqlite"
+    assert call(*arguments, "--store", str(named))[0] == 5
+    assert named.exists()
 
 
 def _heed_ctrl_c():

@@ -298,6 +298,13 @@ def _listening() -> list[tuple[str, int]]:
         (["m", HOLDEM, "1", "1", "A", "B", "--bind", "192.0.2.1"], "cannot listen on 192.0.2.1:0: "),
         (["no/such/folder/m", HOLDEM, "1", "1", "A", "B"], "no/such/folder/m.log: No such file or directory"),
         (["m", HOLDEM, "1", "1", "A", "B", "--nonsense"], "--nonsense"),
+        (
+            ["m", HOLDEM, "1", "1", "A", "B", "--bind", "300.1.1.1"],
+            "deal: cannot listen on 300.1.1.1:0: expected an address of this machine\n",
+        ),
+        (["m", HOLDEM, "1", "1", "A", "B", "--bind", "a b"], "cannot listen on a b:0: expected an address of this "),
+        (["m", HOLDEM, "1", "1", "A", "B", "--bind", ""], "--bind '': expected an address\n"),
+        (["m", HOLDEM, "1", "1", "A"], "expected `paratus deal NAME GAME HANDS SEED PLAYER PLAYER`\n"),
         (["", HOLDEM, "1", "1", "A", "B"], "name of the match '': expected printable characters without blanks"),
         (["my match", HOLDEM, "1", "1", "A", "B"], "name of the match 'my match': expected"),
         (["a\nb", HOLDEM, "1", "1", "A", "B"], "name of the match 'a\\nb': expected"),
@@ -305,6 +312,7 @@ def _listening() -> list[tuple[str, int]]:
     ],
 )
 def test_bad_arguments(run: Processes, arguments: list[str], says: str) -> None:
+    """And no file is touched."""
     (run.folder / "my games").mkdir()
     (run.folder / "my games/leduc.game").write_text(game_text(load_game("leduc").game))
     ended = run.paratus("deal", *arguments).wait()
@@ -313,6 +321,7 @@ def test_bad_arguments(run: Processes, arguments: list[str], says: str) -> None:
     assert ended.err.startswith("paratus deal: ")
     assert ended.err.count("\n") == 1
     assert says in ended.err
+    assert not list(run.folder.glob("*log"))
 
 
 def test_quiet_keeps_errors_warnings_and_the_score(run: Processes, clean_log: list[str]) -> None:

@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from blueprint_files import file_of
 from processes import Ended, Process, Processes, stored_decisions, stored_hands, stranger, wait_until
 
-from protocol.game import Game, load_game
+from blueprints import shipped
+from bot import cli
+from protocol.game import Game, game_text, load_game
 from protocol.log import HandRecord, parse_header, parse_score_line, parse_state_line
 from protocol.state import Action, State, action_text, apply
 from protocol.state import start as first_state
@@ -463,6 +466,12 @@ def test_no_program(run: Processes) -> None:
         (("kuhn.limit.3p", "random", "random", "random", "--duplicate"), "--duplicate: kuhn.limit.3p is played by 3"),
         ((HOLDEM, "random", "random", "--hands", "0"), "'0': expected a number from 1 to "),
         (("nothing", "random", "random"), "nothing"),
+        ((HOLDEM, "random"), "expected `paratus match GAME AGENT AGENT`"),
+        (
+            (LEDUC, "random", "nested"),
+            "agent nested plays heads-up no-limit hold'em, not leduc: expected another agent",
+        ),
+        ((LEDUC, "paratus", "random"), "agent paratus plays heads-up no-limit hold'em, not leduc: expected another"),
     ],
 )
 def test_bad_arguments(run: Processes, arguments: tuple[str, ...], says: str) -> None:
@@ -472,6 +481,27 @@ def test_bad_arguments(run: Processes, arguments: tuple[str, ...], says: str) ->
     assert says in ended.err
     assert ended.err.count("\n") == 1
     assert not (run.folder / "matches").exists()
+
+
+@pytest.mark.parametrize("agent", ["blueprint", "limited", "paratus"])
+def test_a_blueprint_that_does_not_fit_is_noticed_before_anything_starts(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def match(game: str, folder: str) -> tuple[int, str]:
+        code = cli.main(["match", game, "random", agent, "--hands", "1", "--out", str(tmp_path / folder)])
+        assert not (tmp_path / folder).exists()
+        return code, capsys.readouterr().err
+
+    monkeypatch.setattr(shipped, "SHIPPED", "missing.blueprint")
+    code, said = match(HOLDEM, "m")
+    assert code == 2
+    assert "no blueprint came with this installation" in said
+    other = tmp_path / "other.game"
+    other.write_text(game_text(GAME).replace("20000", "10000"))
+    monkeypatch.setattr("strategies.suitable.shipped_blueprint", lambda: file_of(GAME))
+    code, said = match(str(other), "n")
+    assert code == 2
+    assert "stack = 20000 20000: expected " in said
 
 
 def test_an_edited_stranger_is_another_match(run: Processes) -> None:

@@ -463,6 +463,19 @@ time.sleep(0.5)
     assert hand_numbers(tmp_path / "s") == [0]
 
 
+def test_a_store_is_unused_until_something_is_kept(tmp_path):
+    store = open_store(tmp_path / "s")
+    assert store.unused
+    store.add_decision(*a_decision())
+    assert not store.unused
+    store.flush()
+    assert not store.unused
+    store.close()
+    again = open_store(tmp_path / "s", identity={"kind": "another"})
+    assert not again.unused
+    again.close()
+
+
 def test_readers_do_not_disturb_the_writer(tmp_path):
     store = open_store(tmp_path / "s")
     add(store, 0, 1)

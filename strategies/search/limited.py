@@ -63,6 +63,7 @@ from strategies.search.ranges import (
 )
 from strategies.search.settings import Chooser, LimitedSettings
 from strategies.strategy import Budget, Decided, Spot
+from strategies.suitable import check_searchable
 
 _PREFLOP, _TURN = 0, 2
 _MAX_NODES: Final = 400
@@ -118,8 +119,7 @@ class LimitedSearch:
     inline = False
 
     def __init__(self, game: Game, settings: LimitedSettings, base: BlueprintLookup) -> None:
-        if game.num_players != 2 or not game.no_limit or game.num_rounds != 4 or game.num_hole_cards != 2:
-            raise ConfigError("agent limited plays heads-up no-limit hold'em: expected another agent for this game")
+        check_searchable(self.name, game)
         self._game, self._settings, self._base = game, settings, base
         self._lookup: Lookup = base.lookup
         blueprint = self._lookup.blueprint

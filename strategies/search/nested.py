@@ -34,7 +34,7 @@ from typing import Final
 import numpy as np
 
 from protocol.cards import Card
-from protocol.errors import ConfigError, ParatusError
+from protocol.errors import ParatusError
 from protocol.game import Game, Position
 from protocol.state import CALL, Raise, State, apply
 from solver.kinds import Kind
@@ -48,6 +48,7 @@ from strategies.search.ranges import alive, everyone, modelled, narrowed, our_ra
 from strategies.search.settings import NestedSettings
 from strategies.search.subgames import PLAY, Question, Solved
 from strategies.strategy import Budget, Spot, Strategy
+from strategies.suitable import check_searchable
 
 _TURN: Final = 2
 _USEFUL: Final = {2: 24, 3: 120}
@@ -118,8 +119,7 @@ class NestedSearch:
     inline = False
 
     def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
-        if game.num_players != 2 or not game.no_limit or game.num_rounds != 4 or game.num_hole_cards != 2:
-            raise ConfigError("agent nested plays heads-up no-limit hold'em: expected another agent for this game")
+        check_searchable(self.name, game)
         self._game, self._settings, self._base = game, settings, base
         self._hand: _Hand | None = None
         self._s_per_pair = _S_PER_PAIR
