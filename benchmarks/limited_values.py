@@ -317,7 +317,7 @@ def page(rows: dict[str, Row]) -> list[str]:
             low, high = min(row["each"]) - value, max(row["each"]) - value
             cells.append(f"{above(rows, f'{chooser}-{count}'):.2f} ({low:.2f} to {high:.2f})")
         lines.append(f"| {count} | {' | '.join(cells)} |")
-    return lines
+    return [*lines, "", "![Exploitability against the number of values a leaf](limited-values.svg)"]
 
 
 def picture(rows: dict[str, Row], path: Path) -> None:
