@@ -1,7 +1,7 @@
 """Matches of agents that search, through the dealer: `python -m benchmarks.search_matches AGENT --out FOLDER`.
 
 `nested`: always-call before the turn, search on turn and river, against `random` and against `always-call`. `paratus`:
-the default agent against `random`, whose bets have all sizes, with limits of 50 ms, 500 ms and 7 s for a response, and
+the default agent against `random`, whose bets have all sizes, with limits of 7 s, 500 ms and 50 ms for a response, and
 with a match clock that leaves little.
 
 All are real processes over TCP. The runner fails if the dealer has corrected a single action or has stopped a player
@@ -41,9 +41,9 @@ _PATIENT: Final = Limits(response_ms=5_000, hand_ms=20_000, per_hand_ms=250)
 _MATCHES: Final = {
     "nested": (Match("random", 2000, _PATIENT), Match("always-call", 2000, _PATIENT)),
     "paratus": (
-        Match("random", 5000, Limits(response_ms=50, hand_ms=10_000, per_hand_ms=200)),
-        Match("random", 5000, Limits(response_ms=500, hand_ms=10_000, per_hand_ms=150)),
         Match("random", 200, Limits(response_ms=7_000, hand_ms=20_000, per_hand_ms=3_000)),
+        Match("random", 5000, Limits(response_ms=500, hand_ms=10_000, per_hand_ms=150)),
+        Match("random", 5000, Limits(response_ms=50, hand_ms=10_000, per_hand_ms=200)),
     ),
 }
 _TITLES: Final = {"nested": "Nested search through the dealer", "paratus": "The default agent through the dealer"}
