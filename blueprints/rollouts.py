@@ -57,8 +57,8 @@ I64 = npt.NDArray[np.int64]
 Hands = npt.NDArray[np.intp]
 Board = Sequence[Card]
 
-_PLANS: Final = 16
-"""So many sets of roots are kept ready."""
+_PLANS: Final = 4
+"""So many sets of roots are kept ready: each holds some tens of megabytes."""
 _DEALS: Final = 64
 """So many run-outs are."""
 

@@ -294,6 +294,14 @@ class Blueprint:
 
         return HoldemCards.open(self.centroids(), folder, rivers=rivers, progress=progress)
 
+    def missing_tables(self, folder: Path) -> list[Path]:
+        """What `cards` would have to build there."""
+        if self.header.card_kind == EXACT:
+            return []
+        from blueprints.cards.tables import missing_tables
+
+        return missing_tables(self.centroids(), folder)
+
     def check_matches(self, game: Game) -> None:
         """Raise `BlueprintError` if this is not the game to play; what the game is called does not matter."""
         if game_hash(game) == self.header.game_hash:

@@ -10,21 +10,29 @@ import argparse
 import json
 import os
 import platform
+import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata, util
 from pathlib import Path
 from typing import Final
 
+from blueprints.shipped import tables_folder
 from bot.folders import data_home
 from bot.warm import warm_up
+from protocol.errors import ConfigError
 
 PACKAGES: Final = ("protocol", "solver", "blueprints", "strategies", "bot", "dealer_tools")
 DEPENDENCIES: Final = ("numpy", "numba", "pydantic", "rich", "uvloop")
 _MIN_PYTHON: Final = (3, 11)
 _MIN_MEMORY_GIB: Final = 3.0
+_MIN_FREE_MB: Final = 50.0
+_TABLES_MB: Final = 350.0
+_CGROUP: Final = Path("/sys/fs/cgroup/cpu.max")
+_REQUIREMENT: Final = re.compile(r"([A-Za-z0-9._-]+)\s*>=\s*([0-9.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,8 @@ class Finding:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Output only."""
     parser.description = (
-        "Check Python, packages, cores, memory, kernels and folders; exit code 1 if something is wrong."
+        "Check Python, packages, cores, memory, what `paratus warm` prepares, and folders; "
+        "exit code 1 if something is wrong."
     )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
@@ -50,7 +59,7 @@ def run_command(options: argparse.Namespace) -> int:
     for finding in examine():
         findings.append(finding)
         if not options.json:
-            print(f"{'ok ' if finding.ok else 'BAD'}  {finding.check:12} {finding.text}", flush=True)
+            print(f"{'ok ' if finding.ok else 'BAD'}  {finding.check:14} {finding.text}", flush=True)
     if options.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
     return 0 if all(finding.ok for finding in findings) else 1
@@ -61,23 +70,46 @@ def examine() -> Iterator[Finding]:
     yield Finding("python", sys.version_info >= _MIN_PYTHON, f"{platform.python_version()} at {sys.executable}")
     yield from _dependencies()
     yield from _owners()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    yield Finding("cores", cores >= 1, f"{cores} usable")
+    yield _cores()
     yield _memory()
-    yield _kernels()
+    yield _ranking()
+    yield _solver()
+    yield _blueprint()
     yield _writable("here", Path.cwd())
     yield _writable("data folder", data_home())
+    yield _writable("cache folder", tables_folder())
     yield _writable("temporary", Path(tempfile.gettempdir()))
 
 
 def _dependencies() -> Iterator[Finding]:
+    least = _least_versions()
     for name in DEPENDENCIES:
         try:
-            yield Finding(name, True, metadata.version(name))
+            version, wanted = metadata.version(name), least.get(name, "0")
+            if _numbers(version) < _numbers(wanted):
+                yield Finding(name, False, f"{version}: expected {wanted} or later: pip install paratus again")
+            else:
+                yield Finding(name, True, version)
         except metadata.PackageNotFoundError:
             optional = name == "uvloop"
             what = "not installed: slower without it" if optional else "not installed: pip install paratus again"
             yield Finding(name, optional, what)
+
+
+def _least_versions() -> dict[str, str]:
+    """What our own distribution asks for; its optional parts aside."""
+    try:
+        lines = metadata.requires("paratus") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    found = [_REQUIREMENT.match(line) for line in lines if "extra ==" not in line]
+    return {match.group(1).lower(): match.group(2) for match in found if match is not None}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """As far as it consists of numbers: `2.0.1rc1` is 2.0.1."""
+    found = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
+    return tuple(map(int, found.group().split("."))) if found else ()
 
 
 def _owners() -> Iterator[Finding]:
@@ -99,6 +131,17 @@ def _root() -> Path:
     return Path(__file__).resolve().parent.parent
 
 
+def _cores() -> Finding:
+    """Those that this process may run on, or less where a container may use less of them."""
+    cores: float = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = _CGROUP.read_text(encoding="ascii").split()
+        cores = min(cores, int(quota) / int(period))
+    except (OSError, ValueError):  # no such file, or "max"
+        pass
+    return Finding("cores", cores >= 1, f"{cores:g} usable" + ("" if cores >= 1 else ": expected at least 1"))
+
+
 def _memory() -> Finding:
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
@@ -109,18 +152,68 @@ def _memory() -> Finding:
     return Finding("memory", enough, f"{free_gib:.1f} GiB free" + ("" if enough else f": expected {_MIN_MEMORY_GIB}"))
 
 
-def _kernels() -> Finding:
+def _ranking() -> Finding:
+    """Run, since that shows whether numba works here; it does not take long."""
     if util.find_spec("numba") is None:
-        return Finding("kernels", False, "numba is not installed")
+        return Finding("warm ranking", False, "numba is not installed")
+
+    def look() -> str:
+        from protocol import kernels
+
+        if not kernels.cached():
+            print("paratus doctor: compiling hand ranking (up to half a minute) …", file=sys.stderr, flush=True)
+        return f"warm after {warm_up():.1f} s"
+
+    return _looked("warm ranking", look)
+
+
+def _solver() -> Finding:
+    def look() -> str:
+        from solver import warm
+
+        return (
+            "cached" if warm.cached() else "cold: the first search compiles, a minute or two; or `paratus warm solver`"
+        )
+
+    return _looked("warm solver", look)
+
+
+def _blueprint() -> Finding:
+    def look() -> str:
+        from blueprints.shipped import shipped_blueprint
+        from blueprints.storage import Blueprint
+
+        missing = Blueprint.open(shipped_blueprint()).missing_tables(tables_folder())
+        if not missing:
+            return f"cached in {tables_folder()}"
+        cost = f"a minute or two and {_TABLES_MB:.0f} MB"
+        return f"cold: the first start builds its tables, {cost}; or `paratus warm blueprint`"
+
+    return _looked("warm blueprint", look)
+
+
+def _looked(name: str, look: Callable[[], str]) -> Finding:
     try:
-        return Finding("kernels", True, f"warm after {warm_up():.1f} s")
+        return Finding(name, True, look())
+    except ConfigError as error:
+        return Finding(name, False, str(error))
     except Exception as error:  # numba that does not fit numpy, a cache that cannot be written, …
-        return Finding("kernels", False, f"{type(error).__name__}: {' '.join(str(error).split())}")
+        return Finding(name, False, f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _writable(name: str, folder: Path) -> Finding:
+    """A file is really written, there or in the folder in which it would be made."""
     existing = folder
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
-    ok = os.access(existing, os.W_OK | os.X_OK)
-    return Finding(name, ok, f"{folder} {'can' if ok else 'cannot'} be written")
+    try:
+        with tempfile.NamedTemporaryFile(dir=existing, prefix=".paratus-doctor-") as file:
+            file.write(b"written")
+            file.flush()
+        free_mb = shutil.disk_usage(existing).free / 1e6
+    except OSError as error:
+        return Finding(name, False, f"{folder} cannot be written: {error.strerror}")
+    least_mb = _TABLES_MB if name == "cache folder" and not folder.exists() else _MIN_FREE_MB
+    if free_mb < least_mb:
+        return Finding(name, False, f"{folder} has {free_mb:.0f} MB free: expected {least_mb:.0f}")
+    return Finding(name, True, f"{folder} can be written, {free_mb / 1e3:,.1f} GB free")

@@ -28,7 +28,7 @@ import math
 import operator
 from functools import cache
 from itertools import combinations, combinations_with_replacement
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -348,6 +348,12 @@ def warm_up() -> None:
     rank_hands(holes)
     order_board(board)
     rank_runouts(holes, board, 0)
+
+
+def cached() -> bool:
+    """True if `warm_up` has nothing to compile; loads nothing."""
+    kernels: tuple[Any, ...] = (rank_hands_into, rank_board_into, order_ranks_into, rank_runouts_into)
+    return all(kernel._cache._cache_file._load_index() for kernel in kernels)
 
 
 def _cards(cards: U8, name: str, dimensions: int) -> U8:

@@ -28,6 +28,13 @@ end gamedef
 """
 
 
+def cached() -> bool:
+    """True if what runs an iteration is there, compiled, for both storages; loads nothing."""
+    from solver.kernels import follow, lead
+
+    return all(len(kernel._cache._cache_file._load_index()) >= len(BITS) for kernel in (follow, lead))
+
+
 def warm_up(bits: int) -> None:
     """Compile, or load from the cache, what storage of so many bits needs."""
     game = parse_game(_GAME).game

@@ -13,12 +13,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from blueprint_files import HOLDEM, settings_for
+from blueprint_files import HOLDEM, file_of, settings_for
 
+from blueprints.shipped import tables_folder
+from blueprints.storage import Blueprint
 from bot import cli, doctor
 from bot.config import DEFAULT_FILE
+from bot.warm import PARTS
+from protocol import kernels
 from protocol.errors import BlueprintError, ConfigError, Disconnected
 from protocol.game import DEFAULT_GAME, shipped_games
+from solver import warm
 from strategies.registry import STRATEGIES
 
 HEAVY = {"asyncio", "numba", "numpy", "pydantic", "rich", "sqlite3", "subprocess", "uvloop"}
@@ -452,6 +457,18 @@ def test_player_refuses_a_bad_environment(player, monkeypatch, variable, value, 
 # --- Doctor and warm ------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def healthy(monkeypatch):
+    """A machine on which the doctor finds nothing, whatever this one is like."""
+    monkeypatch.setattr(doctor, "_MIN_MEMORY_GIB", 0.0)
+    monkeypatch.setattr(doctor, "_MIN_FREE_MB", 0.0)
+    monkeypatch.setattr(doctor, "_TABLES_MB", 0.0)
+    monkeypatch.setattr(doctor, "_CGROUP", Path("no such file"))
+    monkeypatch.setattr("blueprints.shipped.shipped_blueprint", lambda: file_of(HOLDEM))
+    monkeypatch.setattr("protocol.kernels.cached", lambda: True)
+
+
+@pytest.mark.usefixtures("healthy")
 def test_the_doctor_finds_this_machine_well(call):
     code, out, err = call("doctor")
     assert code == 0, out
@@ -462,8 +479,10 @@ def test_the_doctor_finds_this_machine_well(call):
     assert code == 0
     assert all(finding.keys() == {"check", "ok", "text"} and finding["ok"] is True for finding in findings)
     checks = [finding["check"] for finding in findings]
-    assert checks == [line[4:17].strip() for line in out.splitlines()]
-    assert {"python", "cores", "memory", "kernels", *doctor.PACKAGES, *doctor.DEPENDENCIES} <= set(checks)
+    assert checks == [line[4:19].strip() for line in out.splitlines()]
+    folders = {"here", "data folder", "cache folder", "temporary"}
+    parts = {f"warm {part}" for part in PARTS}
+    assert {"python", "cores", "memory", *doctor.PACKAGES, *doctor.DEPENDENCIES} | folders | parts == set(checks)
 
 
 def _fail():
@@ -475,14 +494,20 @@ def _fail():
     [
         ("_MIN_PYTHON", (9, 9), "BAD  python "),
         ("_MIN_MEMORY_GIB", 1e9, "GiB free: expected 1000000000.0"),
+        ("_cores", lambda: doctor.Finding("cores", False, "0.5 usable"), "BAD  cores          0.5 usable"),
+        ("_least_versions", lambda: {"numpy": "99.1"}, ": expected 99.1 or later: pip install paratus again"),
+        ("_TABLES_MB", 1e12, " MB free: expected 1000000000000"),
+        ("tables_folder", lambda: Path("/proc/paratus"), "BAD  cache folder   /proc/paratus cannot be written: "),
         ("DEPENDENCIES", ("numpy", "no-such-distribution"), "not installed: pip install paratus again"),
         ("PACKAGES", ("protocol", "json"), "another package shadows it"),
         ("PACKAGES", ("numpy",), "also installed by numpy: use an environment of its own"),
         ("PACKAGES", ("no_such_package",), "imported from None"),
-        ("warm_up", _fail, "BAD  kernels      ImportError: Numba needs an older NumPy"),
+        ("warm_up", _fail, "BAD  warm ranking   ImportError: Numba needs an older NumPy"),
     ],
 )
-def test_the_doctor_finds_what_is_wrong(call, monkeypatch, name, value, expected):
+@pytest.mark.usefixtures("healthy")
+def test_the_doctor_finds_what_is_wrong(call, monkeypatch, tmp_path, name, value, expected):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     if name != "warm_up":
         monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
     monkeypatch.setattr(doctor, name, value)
@@ -496,6 +521,54 @@ def test_the_doctor_finds_what_is_wrong(call, monkeypatch, name, value, expected
     assert [finding["ok"] for finding in json.loads(as_json)].count(False) == 1
 
 
+@pytest.mark.usefixtures("healthy")
+def test_the_doctor_says_what_is_cold_and_what_it_costs(call, monkeypatch, tmp_path):
+    """And builds none of it, but hand ranking: then it says that it does."""
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
+    monkeypatch.setattr("protocol.kernels.cached", lambda: False)
+    monkeypatch.setattr("solver.warm.cached", lambda: False)
+    code, out, err = call("doctor")
+    assert code == 0
+    assert err == "paratus doctor: compiling hand ranking (up to half a minute) …\n"
+    assert "ok   warm solver    cold: the first search compiles, " in out
+    assert "ok   warm blueprint cold: the first start builds its tables, " in out
+    assert not cache.exists()
+    monkeypatch.setattr("solver.warm.cached", lambda: True)
+    blueprint = Blueprint.open(file_of(HOLDEM))
+    for path in blueprint.missing_tables(tables_folder()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    out = call("doctor")[1]
+    assert "ok   warm solver    cached\n" in out
+    assert f"ok   warm blueprint cached in {cache}" in out
+    monkeypatch.undo()
+
+
+def test_nothing_is_cached_in_a_new_folder(tmp_path, monkeypatch):
+    """And looking compiles nothing."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    code = "from protocol import kernels; from solver import warm; print(kernels.cached(), warm.cached())"
+    assert run(sys.executable, "-c", code).stdout == "False False\n"
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+@pytest.mark.parametrize(("text", "ok"), [("50000 100000\n", False), ("100000 100000\n", True), ("max 100000\n", True)])
+def test_a_container_may_use_less_than_a_core(monkeypatch, tmp_path, text, ok):
+    (tmp_path / "cpu.max").write_text(text)
+    monkeypatch.setattr(doctor, "_CGROUP", tmp_path / "cpu.max")
+    assert doctor._cores().ok == ok
+
+
+def test_the_doctor_knows_the_versions_that_are_asked_for(monkeypatch):
+    lines = ["numpy>=2.0", "uvloop>=0.20; sys_platform != 'win32'", "scipy>=1.11; extra == 'dev'"]
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: lines)
+    assert doctor._least_versions() == {"numpy": "2.0", "uvloop": "0.20"}
+    assert doctor._numbers("1.26.4") < doctor._numbers("2.0") < doctor._numbers("2.0.1rc1") < doctor._numbers("2.10")
+
+
+@pytest.mark.usefixtures("healthy")
 def test_a_missing_uvloop_is_no_fault(call, monkeypatch):
     monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
 
@@ -507,13 +580,15 @@ def test_a_missing_uvloop_is_no_fault(call, monkeypatch):
     monkeypatch.setattr(doctor.metadata, "version", missing)
     code, out, _ = call("doctor")
     assert code == 0
-    assert "ok   uvloop       not installed: slower without it\n" in out
+    assert "ok   uvloop         not installed: slower without it\n" in out
 
 
 def test_warm(call):
     code, out, err = call("warm", "ranking", "solver")
     assert (code, out) == (0, "")
     assert "hand ranking: ready after " in err
+    assert kernels.cached()
+    assert warm.cached()
     code, _, again = call("warm", "ranking", "solver")
     assert code == 0
     assert float(again.split("ready after ")[1].split()[0]) < 1.0  # nothing is left to do

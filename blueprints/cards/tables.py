@@ -34,7 +34,7 @@ def open_tables(centroids: Centroids, folder: Path, streets: list[int], work: Wo
     tables: dict[int, Table] = {}
     rivers: Table | None = None
     for street in streets:
-        path = folder / f"{_NAMES[street]}-{centroids.digest}.npy"
+        path = _path(centroids, folder, street)
         table = _read(path, _shape(street))
         if table is None:
             if rivers is None and street != RIVER:
@@ -46,6 +46,16 @@ def open_tables(centroids: Centroids, folder: Path, streets: list[int], work: Wo
                 raise OSError(f"{path}: written just now, but it cannot be read back")
         tables[street] = table
     return tables
+
+
+def missing_tables(centroids: Centroids, folder: Path) -> list[Path]:
+    """The files that are still to be built; whether those that are there are sound is seen when they are read."""
+    paths = [_path(centroids, folder, street) for street in range(FLOP, RIVER + 1)]
+    return [path for path in paths if not path.is_file()]
+
+
+def _path(centroids: Centroids, folder: Path, street: int) -> Path:
+    return folder / f"{_NAMES[street]}-{centroids.digest}.npy"
 
 
 def build_table(centroids: Centroids, street: int, rivers: Table | None, work: Work) -> Table:

@@ -19,7 +19,8 @@ from blueprints.files import whole_file
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-_MOST_FILES: Final = 400
+_MOST_FILES: Final = 200
+_MOST_KNOWN: Final = 20
 _MOST_BYTES: Final = 64 << 20
 
 _log = logging.getLogger(__name__)
@@ -61,8 +62,9 @@ class Kept:
 
     def save(self, key: str, arrays: Arrays) -> None:
         """Keep it; a disk that is full costs nothing but the time next time."""
+        self._known.pop(key, None)
         self._known[key] = {name: array.copy() for name, array in arrays.items()}
-        if len(self._known) > _MOST_FILES:
+        if len(self._known) > _MOST_KNOWN:
             del self._known[next(iter(self._known))]
         path = self._path(key)
         if path is None:

@@ -1,0 +1,121 @@
+"""The blueprint that ships is whole, small enough, and sensible where that can be seen at a glance.
+
+What stands beside it (`python -m benchmarks.ship`) belongs to it. PARATUS_SHIPPED names another folder to look at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprints.settings import load_settings
+from blueprints.shipped import SHIPPED, shipped_blueprint
+from blueprints.storage import TOTAL, Blueprint
+from protocol.game import DEFAULT_GAME, load_game
+from protocol.hands import NUM_CLASSES, hand_classes_array, parse_class
+from protocol.state import CALL, FOLD, Raise, start
+
+MOST_BYTES = 40 * 1000 * 1000
+LEAST_SELF_BOARDS = 2000
+LEAST_HANDS = 10_000
+STRONG = ("AA", "KK", "QQ")
+
+
+@pytest.fixture(scope="module")
+def blueprint() -> Blueprint:
+    folder = os.environ.get("PARATUS_SHIPPED")
+    return Blueprint.open(Path(folder) / SHIPPED if folder else shipped_blueprint(), verify=True)
+
+
+def test_it_is_for_the_usual_game_and_fits(blueprint: Blueprint) -> None:
+    blueprint.check_matches(load_game(DEFAULT_GAME).game)
+    assert blueprint.size_bytes <= MOST_BYTES
+    assert blueprint.name == "standard"
+    assert sorted(path.name for path in blueprint.path.parent.iterdir()) == [
+        "standard.blueprint",
+        "standard.json",
+        "standard.log.jsonl",
+        "standard.toml",
+    ]
+
+
+def test_the_configuration_beside_it_is_its_own(blueprint: Blueprint) -> None:
+    assert load_settings(str(blueprint.path.with_suffix(".toml"))) == blueprint.header.settings
+
+
+def test_the_log_beside_it_is_that_of_its_training(blueprint: Blueprint) -> None:
+    lines = blueprint.path.with_suffix(".log.jsonl").read_text("utf-8").splitlines()
+    periods, training = list(map(json.loads, lines)), blueprint.header.training
+    last = periods[-1]
+    assert (last["number"], last["walks"], last["updates"], last["core_seconds"]) == (
+        training.periods,
+        training.walks,
+        training.updates,
+        training.core_seconds,
+    )
+    numbers = [period["number"] for period in periods]
+    assert numbers == sorted(set(numbers))
+    assert last["walks"] == training.periods * blueprint.settings.trainer.walks > 0
+
+
+def test_the_evaluation_beside_it_is_of_this_file_and_meets_what_is_demanded(blueprint: Blueprint) -> None:
+    report = json.loads(blueprint.path.with_suffix(".json").read_text("utf-8"))
+    assert report["hash"] == blueprint.digest
+    assert report["training"] == blueprint.header.training.model_dump()
+    assert report["bytes"] == blueprint.size_bytes
+    assert report["self-play"]["boards"] >= LEAST_SELF_BOARDS
+    assert "8 bits against 32" in report
+    for opponent in ("always-call", "always-fold", "random"):
+        match = report["matches"][opponent]
+        low, high = match["interval_95_mbb"]
+        assert low < match["mbb"] < high, opponent
+        assert match["hands"] >= LEAST_HANDS, opponent
+    assert report["matches"]["decisions not made as they should have been"] == 0
+    assert len(report["demands"]) == 5
+    assert [demand["demand"] for demand in report["demands"] if not demand["met"]] == []
+    assert report["met"] is True
+
+
+def test_the_strongest_hands_do_not_fold_to_one_raise(blueprint: Blueprint) -> None:
+    tree, spots = blueprint.tree, 0
+    for node, state in tree.walk(start(blueprint.game)):
+        actions = tree.actions(node)
+        raises = sum(isinstance(action, Raise) for action in state.actions)
+        if state.street == 0 and raises == 1 and FOLD in actions:
+            spots += 1
+            for name in STRONG:
+                assert blueprint.rows(node)[actions.index(FOLD), parse_class(name)] < 0.001 * TOTAL, (
+                    state.betting,
+                    name,
+                )
+    assert spots >= 4
+
+
+def test_it_opens_and_defends_as_any_textbook_would(blueprint: Blueprint) -> None:
+    """Wide on the button, tighter against a raise, and the better hands more than the worse."""
+    tree, classes = blueprint.tree, hand_classes_array()
+    weights = np.bincount(classes, minlength=NUM_CLASSES) / len(classes)
+    button = blueprint.rows(0) / TOTAL
+    actions = tree.actions(0)
+    folds = button[actions.index(FOLD)]
+    assert 0.03 < folds @ weights < 0.35
+    assert folds[parse_class("72o")] > 0.5
+    for name in ("AA", "22", "AKs", "A2s", "KQo", "T9s", "AKo"):
+        assert folds[parse_class(name)] < 0.02, name
+    nodes = {state.betting: node for node, state in tree.walk(start(blueprint.game)) if state.street == 0}
+    facing = nodes["r300"]
+    defend = blueprint.rows(facing) / TOTAL
+    actions = tree.actions(facing)
+    folded = defend[actions.index(FOLD)]
+    assert 0.2 < folded @ weights < 0.7
+    assert folded[parse_class("72o")] > 0.9
+    for name in ("AA", "KK", "TT", "AKs", "AQo", "KQs", "JTs"):
+        assert folded[parse_class(name)] < 0.05, name
+    raised = defend[[isinstance(action, Raise) for action in actions]].sum(axis=0)
+    assert raised[parse_class("AA")] > raised[parse_class("T9s")]
+    assert raised[parse_class("KK")] > 0.6
+    assert 0.25 < defend[actions.index(CALL)] @ weights < 0.7
