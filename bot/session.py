@@ -35,6 +35,10 @@ _FLUSH_S: Final = 1.0
 """With so much time left a decision is written down before it is sent, with less after that."""
 
 
+_SPARE_S: Final = 0.1
+"""Kept for a spare answer while the strategy's thread, which is late, is still at work."""
+
+
 class Outcome(Enum):
     """How a match ended for us, with the exit code of `paratus bot`."""
 
@@ -225,13 +229,16 @@ class Session:
         draws = self._draws("strategy", spot.state)
         if self._strategy.inline:
             return self._strategy.policy(spot, budget, draws)
+        left_s = budget.deadline_s - self._monotonic()
+        spares = isinstance(self._strategy, HasSpare)
         if self._thinking is not None and not self._thinking.done():  # it was late, and may be back soon
-            await asyncio.wait([self._thinking], timeout=max(budget.deadline_s - self._monotonic(), 0.0))
+            await asyncio.wait([self._thinking], timeout=max(left_s / 4 if spares else left_s, 0.0))
             if not self._thinking.done():
                 raise TimeoutError
         self._thinking = asyncio.wrap_future(_in_thread(lambda: self._strategy.policy(spot, budget, draws)))
         self._thinking.add_done_callback(lambda done: done.cancelled() or done.exception())
-        async with asyncio.timeout(budget.deadline_s - self._monotonic()):
+        spare_s = min(_SPARE_S, left_s / 4) if spares else 0.0
+        async with asyncio.timeout(budget.deadline_s - spare_s - self._monotonic()):
             return await asyncio.shield(self._thinking)
 
     def _draws(self, purpose: str, state: State) -> Draws:

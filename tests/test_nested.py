@@ -42,7 +42,7 @@ from strategies.baselines import check_or_fold
 from strategies.draws import Draws
 from strategies.policy import FALLBACK, SCALE, Origin, Policy, alike, check_policy, round_columns
 from strategies.registry import make_strategy
-from strategies.search import subgames
+from strategies.search import nested
 from strategies.search.nested import NestedSearch
 from strategies.search.settings import Effort, MenuRule, NestedSettings
 from strategies.search.subgames import Question, Solved
@@ -1176,10 +1176,20 @@ def test_a_tree_that_needs_too_much_memory_gives_way() -> None:
 
 def test_a_tree_with_too_many_decisions_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one that needs too much memory."""
-    monkeypatch.setattr(subgames, "_MOST_NODES", 40)
+    monkeypatch.setattr(nested, "MOST_NODES", 40)
     seat = Seat(make(DEEP, settings(2, 2, menu="50%,100%,200% / 50%,100% / 100%")), OOP)
     policy = seat.ask("cc/cc/")
     assert details(policy)["menu"] == "75%,a / a"
+
+
+def test_a_tree_that_would_take_too_long_to_build_gives_way() -> None:
+    """Trees grow slowly, and nobody looks at the clock meanwhile: what grew before says how much is too much."""
+    large = settings(2, 2, menu="50%,100%,200% / 50%,100% / 100%", coarser=("-",))
+    seat = Seat(make(DEEP, large), OOP)
+    assert details(seat.ask("cc/cc/", Budget(time.monotonic() + 600, 600.0)))["menu"] != "-"
+    seat.past.clear()
+    seat.strategy._nodes_per_s = 5.0
+    assert details(seat.ask("cc/cc/", Budget(time.monotonic() + 600, 5.0)))["menu"] == "-"
 
 
 def test_a_menu_without_sizes_for_the_street_gives_way(caplog: pytest.LogCaptureFixture) -> None:

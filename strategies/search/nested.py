@@ -37,8 +37,10 @@ from protocol.cards import Card
 from protocol.errors import ParatusError
 from protocol.game import Game, Position
 from protocol.state import CALL, Raise, State, apply
+from solver.betting import TreeError
 from solver.kinds import Kind
 from solver.menu import Menu, menu_text, parse_menu
+from solver.subgame import Subgame
 from solver.tables import F64
 from solver.warm import warm_up
 from strategies.baselines import check_or_fold
@@ -46,7 +48,7 @@ from strategies.draws import Draws
 from strategies.policy import Origin, Policy, round_columns
 from strategies.search.ranges import alive, everyone, modelled, narrowed, our_range, replayed, street_start
 from strategies.search.settings import NestedSettings
-from strategies.search.subgames import PLAY, Question, Solved
+from strategies.search.subgames import MOST_NODES, PLAY, Question, Solved
 from strategies.strategy import Budget, Spot, Strategy
 from strategies.suitable import check_searchable
 
@@ -63,6 +65,8 @@ _OVERRUN: Final = 2.0
 """How many times its share a decision may take if there is no other way."""
 _S_PER_PAIR: Final = 1e-9
 """What a (hand, action) pair takes in an iteration, until it has been measured."""
+_NODES_PER_S: Final = 4000.0
+"""How fast trees grow, until it has been measured."""
 _PAIRS_PER_BOARD: Final = 12
 """What a board takes, in pairs for each hand of both players."""
 
@@ -122,7 +126,7 @@ class NestedSearch:
         check_searchable(self.name, game)
         self._game, self._settings, self._base = game, settings, base
         self._hand: _Hand | None = None
-        self._s_per_pair = _S_PER_PAIR
+        self._s_per_pair, self._nodes_per_s = _S_PER_PAIR, _NODES_PER_S
         warm_up(PLAY.bits)
 
     def identity(self) -> dict[str, str]:
@@ -296,7 +300,9 @@ class NestedSearch:
         self, question: Question, menu: Menu, spot: Spot, limit: Limit, useful: int, *, patient: bool
     ) -> Solved | None:
         """The answer, if the share of the time is enough for a useful number of iterations; `patient` overruns it."""
-        subgame = question.subgame(question.menu(menu, spot.state), self._settings.memory_mb << 20)
+        subgame = self._built(question, question.menu(menu, spot.state), limit, patient=patient)
+        if subgame is None:
+            return None
         work = subgame.price.pairs + _PAIRS_PER_BOARD * subgame.price.boards * sum(map(len, subgame.hands))
         iteration_s, now = self._s_per_pair * work, time.monotonic()
         around_s = _BUILD_S[spot.state.street] + iteration_s
@@ -312,6 +318,22 @@ class NestedSearch:
         took_s = (time.monotonic() - begun) / solver.iterations
         self._s_per_pair = 0.5 * (self._s_per_pair + took_s / work)
         return Solved(question, solver)
+
+    def _built(self, question: Question, menu: Menu, limit: Limit, *, patient: bool) -> Subgame | None:
+        """The subgame, if its tree can be built in half of the time that is left."""
+        begun = time.monotonic()
+        left_s = (limit.last_s if patient else min(limit.last_s, limit.share_s)) - begun
+        most = int(min(max(0.5 * self._nodes_per_s * left_s, 1), MOST_NODES))
+        try:
+            subgame = question.subgame(menu, self._settings.memory_mb << 20, max_nodes=most)
+        except TreeError:
+            if most == MOST_NODES:
+                raise
+            return None
+        took_s = time.monotonic() - begun
+        if took_s > 0:
+            self._nodes_per_s = 0.5 * (self._nodes_per_s + sum(len(each.nodes) for each in subgame.forests) / took_s)
+        return subgame
 
     def _answer(self, spot: Spot, solved: Solved, why: str) -> Policy:
         """The policy for every hand; one that our earlier play excludes checks or calls."""

@@ -22,7 +22,7 @@ from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError, hands_of
 from solver.tables import F64
 
 PLAY: Final = Storage(16, later_averages=False)
-_MOST_NODES: Final = 5_000
+MOST_NODES: Final = 5_000
 """Of the betting of a street: trees grow in Python, some thousands of nodes a second, and more could not be solved."""
 
 
@@ -50,7 +50,7 @@ class Question:
             here = apply(here, action)
         return menu
 
-    def subgame(self, menu: Menu, max_bytes: int, storage: Storage = PLAY) -> Subgame:
+    def subgame(self, menu: Menu, max_bytes: int, storage: Storage = PLAY, *, max_nodes: int = MOST_NODES) -> Subgame:
         """Ready to be solved."""
         ranges, marks = list(self.ranges), []
         if self.kind.form:
@@ -58,7 +58,7 @@ class Question:
             marks = [self.shifted]
         return Subgame(
             self.root, self.board, ranges, menu,
-            max_nodes=_MOST_NODES, max_bytes=max_bytes, storage=storage, marks=marks,
+            max_nodes=max_nodes, max_bytes=max_bytes, storage=storage, marks=marks,
         )  # fmt: skip
 
     def solver(self, subgame: Subgame, threads: int | None) -> Solver:
