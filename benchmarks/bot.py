@@ -15,9 +15,7 @@ decision has the two cores to itself, as in a match in which both bots wait for 
 from __future__ import annotations
 
 import resource
-import socket
 import statistics
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -27,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import Elsewhere
+from benchmarks.startup import first_answer_s
 from blueprints.cards.holdem import HoldemCards
 from blueprints.rollouts import Rollouts
 from bot.clock import Clock
@@ -43,7 +42,6 @@ from strategies.strategy import Decided, Spot
 
 Report = dict[str, Any]
 
-_FIRST_STATE = b"MATCHSTATE:1:0::|9hQd\r\n"
 _ROOTS, _RUN_OUTS, _STARTS = 8, 20, 3
 _TELL_EVERY_S = 5.0
 _TARGETS = {"hand_mean_s": 3.0, "decision_99_percent_s": 6.0, "start_s": 10.0}
@@ -57,7 +55,7 @@ def run(hands: int = 60) -> Report:
     ready = _resident_mb()
     report = _self_play(router, hands)
     report["rollouts_per_s"] = _rollouts(router)
-    report["start_s"] = round(statistics.median(_first_answer_s() for _ in range(_STARTS)), 2)
+    report["start_s"] = round(statistics.median(first_answer_s(DEFAULT_AGENT) for _ in range(_STARTS)), 2)
     report["targets"] = _TARGETS
     report["memory_mb"] = {
         "before": before,
@@ -140,23 +138,6 @@ def _rollouts(router: Router) -> Report:
                 rollouts.values(roots.tolist(), board, rollouts.draw(board, rng), reaches)
             found[f"{name}, threads: {threads}"] = round(_RUN_OUTS / (time.monotonic() - begun), 1)
     return found
-
-
-def _first_answer_s() -> float:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        begun = time.monotonic()
-        port = str(listener.getsockname()[1])
-        command = [sys.executable, "-m", "bot.cli", "bot", "127.0.0.1", port, "--no-store", "--agent", DEFAULT_AGENT]
-        bot = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        connection, _ = listener.accept()
-        with connection:
-            connection.sendall(_FIRST_STATE)
-            received = b""
-            while received.count(b"\n") < 2:
-                received += connection.recv(4096)
-            seconds = time.monotonic() - begun
-    bot.wait()
-    return seconds
 
 
 def _tables_mb(router: Router) -> int:
