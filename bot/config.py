@@ -70,7 +70,7 @@ class ClockSection(_Section):
     per_hand_s: Seconds = 7.0
     margin_s: float = Field(default=0.2, ge=0, le=1e9)
     way_s: float = Field(default=0.005, ge=0, le=1e9)
-    think_s: float = Field(default=7.0, ge=0, le=1e9)
+    think_s: float = Field(default=4.0, ge=0, le=1e9)
     assumed_hands: int = Field(default=3000, ge=1)
 
     @property

@@ -75,6 +75,7 @@ def examine() -> Iterator[Finding]:
     yield _ranking()
     yield _solver()
     yield _blueprint()
+    yield _agent()
     yield _writable("here", Path.cwd())
     yield _writable("data folder", data_home())
     yield _writable("cache folder", tables_folder())
@@ -176,6 +177,15 @@ def _solver() -> Finding:
         )
 
     return _looked("warm solver", look)
+
+
+def _agent() -> Finding:
+    def look() -> str:
+        from solver import limited
+
+        return "cached" if limited.cached() else "cold: the first start compiles, half a minute; or `paratus warm agent`"
+
+    return _looked("warm agent", look)
 
 
 def _blueprint() -> Finding:

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--match", metavar="KEY", help="name of the match, part of the key of every draw")
     parser.add_argument("--hands", metavar="N", type=int, help="hands of the match, if known")
     parser.add_argument(
-        "--think", metavar="TIME", help="how long a hand may take on average: 0.5s, 2s, 7s (default 7s)"
+        "--think", metavar="TIME", help="how long a hand may take on average: 0.5s, 2s, 7s (default 4s)"
     )
     parser.add_argument("--store", metavar="FILE", help="match store to write (default: a new one in your data folder)")
     parser.add_argument("--no-store", action="store_true", help="keep no record")

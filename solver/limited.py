@@ -42,6 +42,11 @@ LINEAR: Final = DCFR(1.0, 1.0, 1.0)
 NO_CHOICE: Final = -1
 
 
+def cached() -> bool:
+    """True if the kernels are there, compiled; loads nothing."""
+    return all(kernel._cache._cache_file._load_index() for kernel in (down, up))
+
+
 class LimitedError(ParatusError):
     """A depth-limited game that makes no sense."""
 

@@ -37,7 +37,9 @@ def walked(blueprint: Blueprint, player: int, boards: Sequence[tuple[int, ...]])
 
 def strengths(boards: np.ndarray) -> np.ndarray:
     out = np.empty((len(boards), NUM_HANDS), np.uint16)
-    river_strengths(rank_tables(), np.ascontiguousarray(boards), 0, len(boards), hand_cards_array(), out)
+    some = np.ascontiguousarray(boards)
+    some.setflags(write=False)  # to numba, arrays that can be written are another type
+    river_strengths(rank_tables(), some, 0, len(some), hand_cards_array(), out)
     return out
 
 
