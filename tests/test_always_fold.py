@@ -84,6 +84,7 @@ def test_all_boards_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     cards = blueprint.cards(folder(), rivers=False)
     line, chosen = line_of(blueprint, ON_THE_BUTTON), np.array([3, 5000, 77_777, 134_458])
     some, weights = canonical_boards(5)[chosen], multiplicities(RIVER)[chosen]
+    some.setflags(write=False)
     assert len(set(weights.tolist())) > 1
     monkeypatch.setattr("benchmarks.always_fold.canonical_boards", lambda count: some)
     monkeypatch.setattr("benchmarks.always_fold.multiplicities", lambda street: weights)
