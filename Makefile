@@ -12,7 +12,7 @@ PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
 
 match: .venv/.installed  ## play a match of the default agent against its blueprint through the dealer, and print its result
 	$(BIN)/paratus warm ranking blueprint agent
-	$(BIN)/paratus match holdem.nolimit.2p.reverse_blinds paratus blueprint --hands 100 --seed 1 --duplicate --t_per_hand 700
+	$(BIN)/paratus match holdem.nolimit.2p.reverse_blinds paratus blueprint --hands 50 --seed 1 --duplicate --t_per_hand 500
 
 test: .venv/.developed  ## every test but the long proofs
 	$(BIN)/python -m pytest
