@@ -183,7 +183,9 @@ def _agent() -> Finding:
     def look() -> str:
         from solver import limited
 
-        return "cached" if limited.cached() else "cold: the first start compiles, half a minute; or `paratus warm agent`"
+        return (
+            "cached" if limited.cached() else "cold: the first start compiles, half a minute; or `paratus warm agent`"
+        )
 
     return _looked("warm agent", look)
 
