@@ -10,6 +10,9 @@ FOLDER gets, all with the name of the configuration:
 The last holds what `benchmarks.blueprint` finds within the bets of the tree, matches through the real dealer with the
 same cards played twice, and what is demanded of a blueprint that ships, each with whether it is met. Files are written
 even where a demand is not; then the exit code is 1. Matches are kept (`--matches`): the same command goes on with them.
+
+Where the run is gone RUN is `-`, and `--file` names the blueprint. Then the log is the one line that the file's header
+says of all periods, and what rounding cost cannot be measured.
 """
 
 from __future__ import annotations
@@ -42,23 +45,31 @@ _PLAYER: Final = "blueprint"
 _SEED: Final = 1
 
 
-def ship(run: Path, file: Path | None, folder: Path, matches: Path | None, options: argparse.Namespace) -> Report:
+def ship(
+    run: Path | None, file: Path | None, folder: Path, matches: Path | None, options: argparse.Namespace
+) -> Report:
     """Write all four files; returns what the last one holds."""
-    name = str(read_checkpoint(run).identity.settings["name"])
-    source = Blueprint.open(file or run / f"{name}.blueprint", verify=True)
-    log = log_of(run, source)
+    if run is None:
+        if file is None:
+            raise BlueprintError("no run and no --file: expected one of them at least")
+        source = Blueprint.open(file, verify=True)
+        name, log = source.name, _last_line(source)
+    else:
+        name = str(read_checkpoint(run).identity.settings["name"])
+        source = Blueprint.open(file or run / f"{name}.blueprint", verify=True)
+        log = log_text(log_of(run, source))
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, data in (
         ("blueprint", source.path.read_bytes()),
         ("toml", settings_text(source.settings).encode()),
-        ("log.jsonl", log_text(log).encode()),
+        ("log.jsonl", log.encode()),
     ):
         _write(folder / f"{name}.{suffix}", data)
     blueprint = Blueprint.open(folder / f"{name}.blueprint")
     _tell(f"{blueprint.path} and what belongs to it are written; now it is measured, which takes longer")
     report = evaluate(blueprint, run, options.boards, options.self_boards, options.threads)
     matches = matches or Path("matches") / f"ship-{blueprint.digest[:12]}-{options.hands}"
-    report["cpu"] = cpu()
+    report["cpu"], report["run"] = cpu(), "gone" if run is None else "there"
     report["matches"] = play_matches(blueprint, matches, options.hands)
     report["demands"] = demands(report)
     report["met"] = all(demand["met"] for demand in report["demands"])
@@ -172,6 +183,13 @@ def _fallbacks(folder: Path) -> int:
     return count
 
 
+def _last_line(blueprint: Blueprint) -> str:
+    """What a header says of the training, as the log's last line would."""
+    training = blueprint.header.training
+    facts = {"number": training.periods, **training.model_dump(include={"walks", "updates", "core_seconds"})}
+    return json.dumps(facts) + "\n"
+
+
 def _write(path: Path, data: bytes) -> None:
     with whole_file(path) as file:
         file.write(data)
@@ -184,7 +202,7 @@ def _tell(text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files; returns 0 if all demands are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", metavar="RUN", type=Path)
+    parser.add_argument("run", metavar="RUN", type=Path, help="the folder of the training; - if it is gone")
     parser.add_argument("folder", metavar="FOLDER", type=Path)
     parser.add_argument("--file", type=Path, help="the run's blueprint; default: RUN/NAME.blueprint")
     parser.add_argument("--matches", type=Path, help="the folder of the matches; default: one of this file in matches/")
@@ -192,7 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_sizes(parser)
     options = parser.parse_args(arguments)
     try:
-        report = ship(options.run, options.file, options.folder, options.matches, options)
+        run = None if options.run == Path("-") else options.run
+        report = ship(run, options.file, options.folder, options.matches, options)
     except (ParatusError, OSError) as error:
         print(f"ship: {error}", file=sys.stderr)
         return 2

@@ -98,6 +98,25 @@ def test_the_file_of_another_run_is_refused(tmp_path, monkeypatch, capsys):
     assert out == ""
     assert err.count("\n") == 1
     assert "100 walks: expected 50 as in early.blueprint" in err
+    assert main(["-", "data"]) == 2
+    assert capsys.readouterr().err == "ship: no run and no --file: expected one of them at least\n"
+
+
+def test_a_file_whose_run_is_gone_ships_with_what_it_says_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    monkeypatch.chdir(tmp_path)
+    Path("leduc.toml").write_text(CONFIG)
+    assert (
+        cli.main(["blueprint", "train", "leduc.toml", "--folder", "run", "--threads", "1", "--out", "a.blueprint"]) == 0
+    )
+    last = json.loads(Path("run/log.jsonl").read_text().splitlines()[-1])
+    sizes = ["--hands", "10", "--boards", "5", "--self-boards", "5", "--threads", "1"]
+    main(["-", "data", "--file", "a.blueprint", *sizes])
+    (line,) = Path("data/leduc.log.jsonl").read_text().splitlines()
+    assert json.loads(line) == {key: last[key] for key in ("number", "walks", "updates", "core_seconds")}
+    report = json.loads(Path("data/leduc.json").read_text())
+    assert report["run"] == "gone"
+    assert "8 bits against 32" not in report
     assert not Path("data").exists()
     assert main(["nothing", "data"]) == 2
 
