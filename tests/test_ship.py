@@ -100,6 +100,7 @@ def test_the_file_of_another_run_is_refused(tmp_path, monkeypatch, capsys):
     assert "100 walks: expected 50 as in early.blueprint" in err
     assert main(["-", "data"]) == 2
     assert capsys.readouterr().err == "ship: no run and no --file: expected one of them at least\n"
+    assert not Path("data").exists()
 
 
 def test_a_file_whose_run_is_gone_ships_with_what_it_says_itself(tmp_path, monkeypatch):
@@ -117,7 +118,6 @@ def test_a_file_whose_run_is_gone_ships_with_what_it_says_itself(tmp_path, monke
     report = json.loads(Path("data/leduc.json").read_text())
     assert report["run"] == "gone"
     assert "8 bits against 32" not in report
-    assert not Path("data").exists()
     assert main(["nothing", "data"]) == 2
 
 
