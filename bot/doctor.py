@@ -184,7 +184,7 @@ def _agent() -> Finding:
         from solver import limited
 
         return (
-            "cached" if limited.cached() else "cold: the first start compiles, half a minute; or `paratus warm agent`"
+            "cached" if limited.cached() else "cold: the first start compiles, a minute or two; or `paratus warm agent`"
         )
 
     return _looked("warm agent", look)

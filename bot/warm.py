@@ -82,6 +82,7 @@ def _agent(*, required: bool) -> None:
         _step(
             f"agent {DEFAULT_AGENT}",
             partial(_timed, lambda: make_strategy(DEFAULT_AGENT, load_game(DEFAULT_GAME).game)),
+            "a minute or two",
         )
     except ConfigError as error:
         if required:
@@ -89,8 +90,8 @@ def _agent(*, required: bool) -> None:
         print(f"agent: {error}", file=sys.stderr)
 
 
-def _step(name: str, warm: Callable[[], float]) -> None:
-    print(f"{name}: compiling (up to half a minute after an installation) …", file=sys.stderr, flush=True)
+def _step(name: str, warm: Callable[[], float], cost: str = "up to half a minute") -> None:
+    print(f"{name}: compiling ({cost} after an installation) …", file=sys.stderr, flush=True)
     print(f"{name}: ready after {warm():.1f} s", file=sys.stderr, flush=True)
 
 
