@@ -336,7 +336,7 @@ def test_unknown_names_are_refused_with_the_known_ones(name):
 def test_the_registry():
     assert {"always-fold", "always-call", "always-raise", "all-in", "random"} <= set(STRATEGIES)
     assert DEFAULT_AGENT in STRATEGIES
-    assert make_strategy(DEFAULT_AGENT, HOLDEM).name == DEFAULT_AGENT
+    assert make_quick(DEFAULT_AGENT, HOLDEM).name == DEFAULT_AGENT
 
 
 # --- The baselines, one by one --------------------------------------------------------------------------------------
