@@ -145,7 +145,8 @@ def test_nobody_listens(run: Processes) -> None:
 def test_an_address_that_is_none(run: Processes) -> None:
     settings = run.folder / "waits.toml"
     settings.write_text(toml({"wait": WAITS}))
-    ended = run.paratus("bot", "no.such.host.invalid", 4000, "--no-store", "--config", settings).wait()
+    options = ("--no-store", "--agent", "random", "--config", settings)
+    ended = run.paratus("bot", "no.such.host.invalid", 4000, *options).wait()
     assert ended.code == 3
     assert "no.such.host.invalid:4000" in ended.last_line
 

@@ -110,7 +110,9 @@ def only(entry: Entry) -> Policy:
 
 def config(**clock: float) -> BotConfig:
     return BotConfig(
-        bot=BotSection(seed=3, hands=HANDS), clock=ClockSection(**{"way_s": 0.0, **clock}), wait=WaitSection(line_s=5.0)
+        bot=BotSection(seed=3, hands=HANDS),
+        clock=ClockSection(**{"way_s": 0.0, "think_s": 0.0, **clock}),
+        wait=WaitSection(line_s=5.0),
     )
 
 
