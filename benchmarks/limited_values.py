@@ -135,10 +135,10 @@ class LimitedPlay(NestedPlay):
 class Experiment:
     """The game, and what all rows need."""
 
-    def __init__(self, folder: Path, ranks: int = RANKS, suits: int = SUITS, iterations: int = ITERATIONS) -> None:
+    def __init__(self, ranks: int = RANKS, suits: int = SUITS, iterations: int = ITERATIONS) -> None:
         self.game: Game = flop_holdem(ranks, suits)
         self.field = Field.of(self.game)
-        self.folder, self.iterations = folder, iterations
+        self.iterations = iterations
         self._blueprint: Whole | None = None
         self._lookup: Lookup | None = None
         self._strategies: list[F32] = []
@@ -262,7 +262,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--picture", metavar="FILE", type=Path, help="an SVG to write")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    rows, known = rows_of(Experiment(options.out)), dict[str, Row]()
+    rows, known = rows_of(Experiment()), dict[str, Row]()
     begun, done = time.monotonic(), 0
     for number, (name, compute) in enumerate(rows.items()):
         path = options.out / f"{name}.json"

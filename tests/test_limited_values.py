@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from solver.subgame import Place, hands_of
 
 @cache
 def experiment() -> Experiment:
-    return Experiment(Path("unused"), ranks=4, suits=2, iterations=40)
+    return Experiment(ranks=4, suits=2, iterations=40)
 
 
 def test_the_blueprint_has_what_was_solved() -> None:

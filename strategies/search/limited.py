@@ -40,7 +40,7 @@ from protocol.cards import Card
 from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game
 from protocol.hands import NUM_CLASSES, hand_classes_array
-from protocol.state import CALL, Action, Raise, State, apply
+from protocol.state import CALL, Action, Raise, State, apply, start
 from solver.deals import opposing_weights
 from solver.limited import LimitedSolver
 from solver.menu import Menu, menu_text, parse_menu
@@ -137,7 +137,7 @@ class LimitedSearch:
         self._menu = parse_menu(settings.menu) if settings.menu else blueprint.settings.load_menu()
         folder = Path(settings.kept) if settings.kept else tables_folder() / "preflop"
         self._kept = Kept(folder if settings.keep else None)
-        self._iteration_s = {street: 0.02 * 8 ** (1 - street) for street in (0, 1)}
+        self._iteration_s: dict[int, float] = {}
         self._hand: tuple[int, int] | None = None
         self._streets: dict[str, Street] = {}
         self._warm_up()
@@ -343,8 +343,6 @@ class LimitedSearch:
 
     def _warm_up(self) -> None:
         """Everything compiled, and an iteration of each street timed."""
-        from protocol.state import start
-
         for street in (0, 1):
             state = start(self._game)
             while state.street < street:

@@ -292,7 +292,7 @@ class NestedSearch:
     def _limit(self, state: State, budget: Budget) -> Limit:
         effort = self._settings.turn if state.street == _TURN else self._settings.river
         now = time.monotonic()
-        share_s = effort.share * budget.fair_share_s
+        share_s = budget.share_s(effort.share)
         last_s = min(budget.deadline_s - _LATE_S, now + _OVERRUN * share_s)
         return Limit(effort.iterations, now + share_s, last_s)
 
