@@ -1,0 +1,1 @@
+"""Files that hold played hands: ACPC logs, match stores, Slumbot sessions, PHH."""
