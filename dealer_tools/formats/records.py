@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Final
 
 from protocol.game import Game
 from protocol.log import HandRecord
@@ -17,8 +15,6 @@ from strategies.store import StoredDecision
 
 Decisions = Mapping[str, StoredDecision]
 """What one player would have done with every hand, by the betting that it answered."""
-
-NO_DECISIONS: Final[Mapping[str, Decisions]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +24,7 @@ class PlayedHand:
     where: str
     """File and line, or whatever finds it again."""
     record: HandRecord
-    decisions: Mapping[str, Decisions] = NO_DECISIONS
+    decisions: Mapping[str, Decisions] = field(default_factory=dict)
     """By the name of the player, for those whose policies are known."""
 
 
@@ -50,5 +46,5 @@ class Session:
     """In seat order where that is known."""
     hands: tuple[PlayedHand, ...]
     refused: tuple[Refused, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """What whoever reads the score should know: gaps, a log without its end."""

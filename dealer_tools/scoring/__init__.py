@@ -1,0 +1,1 @@
+"""What a match says: the hands of its logs, estimators that take the luck out of them, and how sure they are."""

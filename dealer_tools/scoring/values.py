@@ -1,0 +1,133 @@
+"""Heuristic values of histories: what the corrections of AIVAT are made of.
+
+A value function says what a player would win from a history on, in chips. It may be anything that was fixed before the
+hands were dealt and that depends on the history alone (public betting and board, both hands): a bad one makes a bad
+correction, never a biased one. Here one hand of the opponent is given at a time, and values are wanted for all hands of
+the player who is scored, so they are vectors [hand].
+
+`before` is the mean over the cards that come next. It is asked at states whose street has begun but whose cards do not
+lie yet, both to correct the deal of those cards and as the value of an action that ends a street: a function whose
+means are its own means corrects nothing twice.
+
+Values at the end of a hand are what the hand pays: that is not asked here (`scoring.aivat`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dealer_tools.scoring.holdings import F64, Holdings
+from protocol.cards import Card
+from protocol.game import Position
+from protocol.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Whose values are wanted, against which hand."""
+
+    position: Position
+    """Of the player who is scored."""
+    theirs: int
+    """The column of the opponent's hand."""
+
+
+class Values(Protocol):
+    """A value function."""
+
+    @property
+    def name(self) -> str:
+        """As in `--values`."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """The same for two functions only if their values are the same."""
+        ...
+
+    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+        """[hand] or [1], when all are alike, at a decision with all cards of its street on the board."""
+        ...
+
+    def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+        """[hand] or [1]: the mean of `at` over the cards that the street still lacks."""
+        ...
+
+
+class Zero:
+    """Knows nothing: what remains is what follows from the cards that might have been held."""
+
+    name = "zero"
+    digest = "0"
+
+    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+        return np.zeros(1)
+
+    before = at
+
+
+class Equity:
+    """The share of the pot that belongs to a hand if nobody bets any more, less the chips it has put in.
+
+    It is a martingale: the mean over the cards to come is the value before them. So it corrects the deal of every card
+    exactly without looking at the other cards that might have come.
+    """
+
+    name = "equity"
+    digest = "1"
+
+    def __init__(self, holdings: Holdings) -> None:
+        self._holdings = holdings
+
+    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+        margins = self._holdings.margins(side.theirs, board)
+        return (1 + margins) / 2 * state.pot - state.committed[side.position]
+
+    before = at
+
+
+def missing_cards(state: State, board: Sequence[Card]) -> int:
+    """How many cards the board of the current street lacks."""
+    return state.game.board_cards_by(state.street) - len(board)
+
+
+def mean_over_cards(
+    holdings: Holdings,
+    side: Side,
+    state: State,
+    board: tuple[Card, ...],
+    value: Callable[[tuple[Card, ...]], F64],
+) -> F64:
+    """[hand] the mean of a value of boards over the cards to come that each hand allows, one board after another."""
+    missing = missing_cards(state, board)
+    total = np.zeros(holdings.num_hands)
+    for coming in combinations(holdings.rest(side.theirs, board), missing):
+        total += value((*board, *coming)) * holdings.free(coming)
+    return total / holdings.completions(side.theirs, board, missing)
+
+
+def mean_of_alike(holdings: Holdings, side: Side, board: Sequence[Card], coming: NDArray[np.uint8], values: F64) -> F64:
+    """The same for values that do not depend on our hand: coming uint8[n, cards], values [n], all that can come.
+
+    The sum over all, less what holds a card of the hand, plus what holds both.
+    """
+    count = coming.shape[1]
+    with_card = np.zeros(52)
+    for column in coming.T:
+        with_card += np.bincount(column, values, minlength=52)
+    totals = values.sum() - with_card[holdings.cards].sum(axis=1)
+    if holdings.cards.shape[1] == 2 and count > 1:
+        with_pair = np.zeros(52 * 52)
+        for first, second in combinations(range(count), 2):
+            low, high = np.minimum(coming[:, first], coming[:, second]), np.maximum(coming[:, first], coming[:, second])
+            with_pair += np.bincount(52 * low.astype(np.intp) + high, values, minlength=52 * 52)
+        low, high = holdings.cards.min(axis=1), holdings.cards.max(axis=1)
+        totals += with_pair[52 * low.astype(np.intp) + high]
+    means: F64 = totals / holdings.completions(side.theirs, board, count)
+    return means
