@@ -267,6 +267,11 @@ class StoreReader:
         for row in self._rows(query, (match,)):
             yield _decision(self.path, row)
 
+    def decisions_of(self, match: int, hand: int) -> dict[str, StoredDecision]:
+        """Those of one hand, by the betting that they answered."""
+        rows = [_decision(self.path, row) for row in self._rows(f"{_SELECT_DECISIONS} AND hand = ?", (match, hand))]
+        return {decision.betting: decision for decision in rows}
+
     def fallbacks(self) -> int:
         """Decisions, over all matches, that were not made as they should have been."""
         rows = self._rows("SELECT count(*) FROM decision WHERE route = 'fallback' OR route LIKE 'fallback/%'", ())

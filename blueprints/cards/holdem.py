@@ -97,6 +97,17 @@ class HoldemCards:
             places.look_up(table, self._keys[street - 1], cards, len(cards), self._permutations, out)
         return out
 
+    def buckets_of(self, hand: int, boards: NDArray[np.uint8]) -> Buckets:
+        """[board] of one hand, on boards uint8[n, 3 to 5] that it does not meet."""
+        street = _STREET_OF[boards.shape[1]]
+        if street == RIVER and not len(self._tables[2]):
+            return np.array([self.buckets(board)[hand] for board in boards.tolist()], np.uint16)
+        out = np.empty(len(boards), np.uint16)
+        one, other = (int(card) for card in hand_cards_array()[hand])
+        table, keys = self._tables[street - 1], self._keys[street - 1]
+        places.look_up_hand(table, keys, np.ascontiguousarray(boards), self._permutations, one, other, out)
+        return out
+
     def deal(self, board: Sequence[Card]) -> Buckets:
         """[street, hand] on a board of five cards: the flop is the first three, the turn the first four."""
         if len(board) != 5:

@@ -43,6 +43,21 @@ def place_of(board, length, keys):
 
 
 @kernel
+def live_place(board, length, suits, one, other):
+    """The number of a hand among those that a canonical board leaves; `suits` lead there."""
+    high, low = np.int64(one & ~3 | suits[one & 3]), np.int64(other & ~3 | suits[other & 3])
+    if high < low:
+        high, low = low, high
+    under_high, under_low = 0, 0
+    for place in range(length):
+        card = board[place] & ~3 | suits[board[place] & 3]
+        under_high += card < high
+        under_low += card < low
+    high, low = high - under_high, low - under_low
+    return high * (high - 1) // 2 + low
+
+
+@kernel
 def live_hands(board, length, live):
     """The hands that do not meet the board, ascending, to `live`; returns how many."""
     dead = np.uint64(0)
@@ -108,3 +123,12 @@ def deal_into(classes, flops, turns, rivers, keys3, keys4, keys5, board, permuta
     look_up(turns, keys4, board, 4, permutations, out[2])
     if len(rivers):
         look_up(rivers, keys5, board, 5, permutations, out[3])
+
+
+@kernel
+def look_up_hand(table, keys, boards, permutations, one, other, out):
+    """The numbers of one hand on many boards that it does not meet: out uint16[n]."""
+    length = boards.shape[1]
+    for number in range(len(boards)):
+        place, permutation = place_of(boards[number], length, keys)
+        out[number] = table[place, live_place(boards[number], length, permutations[permutation], one, other)]

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards import compiled, places
-from blueprints.cards.places import place_of
+from blueprints.cards.places import live_place, place_of
 from protocol import kernels as ranking
 from protocol.kernels import rank_hands_into
 from solver.compiled import kernels_in
@@ -236,26 +236,11 @@ def deal_tables(chance, tables, ranks, seed, period, begin, streets, deals):
 
 
 @kernel
-def _live(board, length, suits, one, other):
-    """The number of a hand among those that a canonical board leaves; `suits` lead there."""
-    high, low = np.int64(one & ~3 | suits[one & 3]), np.int64(other & ~3 | suits[other & 3])
-    if high < low:
-        high, low = low, high
-    under_high, under_low = 0, 0
-    for place in range(length):
-        card = board[place] & ~3 | suits[board[place] & 3]
-        under_high += card < high
-        under_low += card < low
-    high, low = high - under_high, low - under_low
-    return high * (high - 1) // 2 + low
-
-
-@kernel
 def _street(table, keys, permutations, cards, board, length, found, street, count):
     """The buckets of both hands on one street."""
     place, number = place_of(board, length, keys)
     for player in range(2):
-        column = _live(board, length, permutations[number], cards[player, 0], cards[player, 1])
+        column = live_place(board, length, permutations[number], cards[player, 0], cards[player, 1])
         found[player * count + street] = table[place, column]
 
 

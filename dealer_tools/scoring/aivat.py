@@ -133,13 +133,13 @@ class _Walk:
         if not theirs or not ours:
             whose = player if not ours else self._opponent
             raise ScoreError(f"{played.where}: the cards of {whose} are not known: expected those of both players")
-        self._held, self._side = holdings.column(ours), Side(self._position, holdings.column(theirs))
+        self._held = holdings.column(ours)
+        self._side = Side(self._position, holdings.column(theirs), None if parts.imagine else self._held)
         self._terms: list[Term] = []
         self._state, self._board = start(holdings.game), record.deal.board[:0]
         self._weights = holdings.free(theirs).astype(np.float64)
         if not parts.imagine:
-            self._weights[:] = 0
-            self._weights[self._held] = 1
+            self._weights = np.where(np.arange(holdings.num_hands) == self._held, 1.0, 0.0)
 
     def corrected(self) -> Corrected:
         """The base and all terms."""
@@ -229,7 +229,7 @@ class _Walk:
         mine, other = state.committed[self._position], state.committed[1 - self._position]
         if not state.showdown:
             return np.array([float(-mine if state.folded[self._position] else other)])
-        return min(mine, other) * self._holdings.margins(self._side.theirs, self._board)
+        return min(mine, other) * self._holdings.margins(self._side.theirs, self._board, self._side.ours)
 
     def _value_of_actions(self, policy: Policy) -> _ActionValues:
         return _ActionValues(self, self._state, any(isinstance(entry, RaiseBetween) for entry in policy.support))

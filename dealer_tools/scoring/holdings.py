@@ -88,8 +88,27 @@ class Holdings:
         """How many sets of so many cards may come, for each hand of ours."""
         return comb(len(self.rest(theirs, board)) - self.game.num_hole_cards, missing)
 
-    def margins(self, theirs: int, board: Sequence[Card]) -> F64:
-        """[hand] the probability that ours wins less that it loses; of no meaning for hands that cannot be."""
+    def margins(self, theirs: int, board: Sequence[Card], ours: int | None = None) -> F64:
+        """[hand] the probability that ours wins less that it loses; of no meaning for hands that cannot be.
+
+        If one hand of `ours` is all that is asked for, [1].
+        """
+        if ours is not None and len(board):
+            return np.array([self._margin(theirs, ours, board)])
+        margins = self._margins(theirs, board)
+        return margins if ours is None else margins[ours : ours + 1]
+
+    def _margin(self, theirs: int, ours: int, board: Sequence[Card]) -> float:
+        """Of one hand against one."""
+        from protocol.kernels import rank_runouts
+
+        missing = sum(self.game.num_board_cards) - len(board)
+        held = {*self.hole(ours), *board}
+        rest = np.array([card for card in self.rest(theirs, board) if card not in held], np.uint8)
+        ranks = rank_runouts(self.cards[[ours, theirs]], np.array(board, np.uint8), missing, rest).astype(np.int64)
+        return float(np.sign(ranks[:, 0] - ranks[:, 1]).mean())
+
+    def _margins(self, theirs: int, board: Sequence[Card]) -> F64:
         key = theirs, tuple(sorted(board))
         known = self._kept.get(key)
         if known is None:

@@ -36,6 +36,8 @@ class Side:
     """Of the player who is scored."""
     theirs: int
     """The column of the opponent's hand."""
+    ours: int | None = None
+    """Ours, where no other counts: then one number will do."""
 
 
 class Values(Protocol):
@@ -86,7 +88,7 @@ class Equity:
         self._holdings = holdings
 
     def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
-        margins = self._holdings.margins(side.theirs, board)
+        margins = self._holdings.margins(side.theirs, board, side.ours)
         return (1 + margins) / 2 * state.pot - state.committed[side.position]
 
     before = at

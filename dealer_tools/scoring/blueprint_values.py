@@ -1,0 +1,92 @@
+"""Values from a blueprint's play against itself: what the opponent's hand is worth against the range we would have.
+
+At a decision the blueprint's table (`blueprints.selfplay`) says what a bucket of the opponent's wins there against all
+that a blueprint would hold in our place. Groups are means over all our hands, by our own probabilities: so what such a
+group wins is close to what the opponent's hand loses, and no value for each of our hands is needed. Bets that the tree
+does not have are taken for the nearest that it has, always the same; values are shares of the pot.
+
+The mean over cards to come is exact, over every board: 19,600 flops, 48 turns, 46 rivers.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import cache, lru_cache
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprints.cards.holdem import HoldemCards
+from blueprints.lookup import Lookup
+from blueprints.selfplay import Worths
+from dealer_tools.scoring.holdings import F64, Holdings
+from dealer_tools.scoring.values import Side, mean_of_alike, missing_cards
+from protocol.cards import Card
+from protocol.state import State
+
+_KEPT: Final = 32
+_NODES: Final = 50_000
+"""Bettings whose nodes stay in memory."""
+_MIDDLE: Final = 0.5
+"""The draw that takes a bet for whichever neighbour is likelier."""
+
+Coming = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+"""All cards that may come [n, cards], and the buckets of the opponent's hand [n]."""
+
+
+class BlueprintValues:
+    """See the head of this file."""
+
+    name = "blueprint"
+
+    def __init__(self, holdings: Holdings, lookup: Lookup, worths: Worths) -> None:
+        self._holdings, self._lookup, self._worths = holdings, lookup, worths
+        self.digest = worths.digest
+        self._coming: OrderedDict[tuple[int, tuple[Card, ...]], Coming] = OrderedDict()
+        self._node = lru_cache(maxsize=_NODES)(self._find)
+
+    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+        node = self._node(state)
+        if node is None:
+            return np.zeros(1)
+        bucket = self._lookup.cards.buckets(board)[side.theirs]
+        worth = float(self._worths.of(1 - side.position, node)[bucket])
+        return np.array([-worth * state.pot])
+
+    def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+        node = self._node(state)
+        if node is None:
+            return np.zeros(1)
+        cards, buckets = self._next(side.theirs, board, missing_cards(state, board))
+        worths = self._worths.of(1 - side.position, node).astype(np.float64)[buckets]
+        return mean_of_alike(self._holdings, side, board, cards, worths * -state.pot)
+
+    def _find(self, state: State) -> int | None:
+        place = self._lookup.place(state, lambda number: _MIDDLE)
+        return None if place is None else place.node
+
+    def _next(self, theirs: int, board: tuple[Card, ...], missing: int) -> Coming:
+        key = theirs, board
+        known = self._coming.get(key)
+        if known is None:
+            rest = np.array(self._holdings.rest(theirs, board), np.uint8)
+            cards = rest[_choices(len(rest), missing)]
+            boards = np.hstack([np.broadcast_to(np.array(board, np.uint8), (len(cards), len(board))), cards])
+            known = self._coming[key] = cards, self._buckets(theirs, boards)
+            if len(self._coming) > _KEPT:
+                self._coming.popitem(last=False)
+        return known
+
+    def _buckets(self, theirs: int, boards: NDArray[np.uint8]) -> NDArray[np.uint16]:
+        cards = self._lookup.cards
+        if isinstance(cards, HoldemCards):
+            return cards.buckets_of(theirs, boards)
+        return np.array([cards.buckets([Card(card) for card in board])[theirs] for board in boards.tolist()], np.uint16)
+
+
+@cache
+def _choices(cards: int, missing: int) -> NDArray[np.intp]:
+    """[n, card] the places of so many cards among all that may come."""
+    return np.array(list(combinations(range(cards), missing)), np.intp).reshape(-1, missing)
