@@ -28,7 +28,7 @@ class PlayedHand:
     where: str
     """File and line, or whatever finds it again."""
     record: HandRecord
-    decisions: Mapping[str, Decisions] = NO_DECISIONS
+    decisions: Mapping[str, Decisions] = field(default_factory=lambda: NO_DECISIONS)
     """By the name of the player, for those whose policies are known."""
 
 
