@@ -202,7 +202,7 @@ def _integer(document: Mapping[str, Any], key: str, low: int, high: int) -> int:
 
 def _number(document: Mapping[str, Any], key: str) -> float:
     value = document.get(key)
-    if type(value) not in (int, float) or not -_MAX_CHIPS < value < _MAX_CHIPS:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_MAX_CHIPS < value < _MAX_CHIPS:
         raise SlumbotError(f"{key} {quote(repr(value))}: expected chips")
     return float(value)
 
