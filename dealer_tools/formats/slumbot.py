@@ -31,6 +31,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from dealer_tools.formats.betting import chips_before_street
 from dealer_tools.formats.reading import FormatError, damaged, distinct, missing, read_lines, write_text
 from dealer_tools.formats.records import PlayedHand, Refused, Session
 from protocol.cards import Card, CardError, card_text, parse_card
@@ -64,18 +65,10 @@ def slumbot_game() -> Game:
 def action_to_text(state: State, action: Action) -> str:
     """How Slumbot spells `action`, taken at `state`."""
     if isinstance(action, Raise):
-        return f"b{action.to - _before_street(state)}"
+        return f"b{action.to - chips_before_street(state)}"
     if isinstance(action, Fold):
         return "f"
     return "c" if state.owed else "k"
-
-
-def _before_street(state: State) -> int:
-    """Chips that each player put in on earlier streets: the last raise of those, or the big blind."""
-    if state.street == 0:
-        return 0
-    earlier = [action.to for street in state.history[:-1] for action in street if isinstance(action, Raise)]
-    return earlier[-1] if earlier else max(state.game.blind)
 
 
 def betting_to_text(state: State) -> str:
@@ -106,7 +99,7 @@ def read_action(text: str, state: State) -> Action:
 def _action(found: re.Match[str], state: State) -> Action:
     letter, size = found.groups()
     if size is not None:
-        return Raise(int(size) + _before_street(state))
+        return Raise(int(size) + chips_before_street(state))
     if letter == "f":
         return FOLD
     if (letter == "c") != (state.owed > 0) and not state.finished:
