@@ -372,3 +372,18 @@ def test_what_a_log_cannot_hold_is_not_written(tmp_path):
     assert not (tmp_path / "x.log").exists()
     with pytest.raises(FormatError, match="cannot be written"):
         write_log(tmp_path / "none" / "x.log", session)
+
+
+def test_sessions_without_hands_and_names_that_no_log_can_hold(tmp_path):
+    session = replace(read_log(DATA / "nl2p.log"), hands=())
+    again = read(tmp_path, log_text(session))
+    assert (again.hands, again.players, again.refused, again.notes) == ((), ("Alice", "Bob"), (), ())
+    for name in ("a:b", "a|b", "a\nb", ""):
+        with pytest.raises(FormatError, match="expected printable characters without : and"):
+            log_text(random_session(Random(1), HOLDEM, 3, ("Alice", name)))
+
+
+def test_players_of_one_name_are_told(tmp_path):
+    session = read(tmp_path, log_text(random_session(Random(1), HOLDEM, 4, ("Bob", "Bob"))))
+    assert len(session.hands) == 4
+    assert session.notes[0].endswith("players Bob|Bob: two have one name, and nothing else tells them apart")

@@ -175,6 +175,8 @@ def _session(path: Path, header: MatchHeader | None, game: Game, found: _Found, 
         else:
             good.append(hand)
     notes += more
+    if len(set(seats)) < len(seats):
+        notes.append(f"{path}: players {'|'.join(seats)}: two have one name, and nothing else tells them apart")
     if fixed and hands:
         notes.append(f"{path}: the seats are fixed: {seats[0]} has position 0 in every hand")
     absent, which = missing(found.numbers, header.hands if header else None)
@@ -283,8 +285,11 @@ def _check_score(where: str, score: Score, records: Sequence[HandRecord], fixed:
 def log_text(session: Session, name: str = "converted", *, seed: int = 0, limits: Limits | None = None) -> str:
     """The session as a log that `read_log` reads back. The game is named, not written: `game_text` does that."""
     records = [hand.record for hand in session.hands]
-    seats, fixed = _seats(records, None)
-    hands = records[-1].hand + 1 if records else 0
+    seats, fixed = _seats(records, None) if records else (session.players, False)
+    hands = max([record.hand + 1 for record in records], default=0)
+    bad = [name for name in seats if not name or not name.isprintable() or {*":|"} & {*name}]
+    if bad:
+        raise FormatError(f"{session.source}: player {quote(bad[0])}: expected printable characters without : and |")
     header = MatchHeader(name, f"{session.game.name}.game", hands, seed, limits or Limits())
     for hand in session.hands:
         trouble = _name_trouble(hand.record, seats, fixed, header) or _value_trouble(hand)

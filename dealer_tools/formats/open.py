@@ -39,18 +39,17 @@ def read_sessions(path: Path, game: Game | None = None, player: str = slumbot.CL
 
 def _kind(path: Path) -> str:
     """By the first line that only one format has: a damaged line before it costs no more than that line."""
-    odd = ""
-    lines = read_lines(path).lines
-    for line in lines:
+    lines = [line for line in read_lines(path).lines if line.strip()]
+    told = [line for line in lines if not line.startswith(("#", ";")) or line.startswith(acpc.HEADER_START)]
+    if not told:
+        raise FormatError(f"{path}: {'nothing but comments' if lines else 'empty'}: expected {_KNOWN}")
+    first = told[0]
+    what = next((what for start, what in _NOT_THESE.items() if first.startswith(start)), "")
+    for line in told if not what else ():
         if line.startswith((acpc.HEADER_START, "STATE:", "SCORE:")):
             return "acpc"
         if line.startswith("{"):
             return "slumbot"
         if phh.SECTION.fullmatch(line) or _PHH_LINE.fullmatch(line):
             return "phh"
-        if line.strip() and not line.startswith(("#", ";")):
-            odd = odd or line
-    if odd:
-        what = next((what for start, what in _NOT_THESE.items() if odd.startswith(start)), quote(odd))
-        raise FormatError(f"{path}: {what}: expected {_KNOWN}")
-    raise FormatError(f"{path}: {'nothing but comments' if any(lines) else 'empty'}: expected {_KNOWN}")
+    raise FormatError(f"{path}: {what or quote(first)}: expected {_KNOWN}")
