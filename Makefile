@@ -4,8 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 \
-        proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited clean
+.PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
+        proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
+        proof-formats clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -26,7 +27,7 @@ check: .venv/.developed  ## format, lint, types, layers
 bench: .venv/.installed  ## all speeds, as JSON
 	$(BIN)/python -m benchmarks
 
-proof: proof-2 proof-3 proof-4 proof-5 proof-6  ## the long proofs, each part under half an hour
+proof: proof-2 proof-3 proof-4 proof-5 proof-6 proof-7  ## the long proofs, each part under half an hour
 
 # In the order in which the parts of the house stand on each other.
 proof-2: proof-rules
@@ -34,6 +35,7 @@ proof-3: proof-solver
 proof-4: proof-search proof-matches
 proof-5: proof-blueprint
 proof-6: proof-limited proof-router
+proof-7: proof-formats
 
 proof-rules: .venv/.developed  ## every seven-card hand; the property tests on examples never seen before
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -61,6 +63,9 @@ proof-limited: .venv/.developed  ## how many values a leaf needs; writes docs/li
 	$(BIN)/python -m benchmarks.limited_values --out $(PROOFS)/limited-values \
 	    --picture docs/limited-values.svg > $(PROOFS)/limited-values.md
 	cp $(PROOFS)/limited-values.md docs/limited-values.md
+
+proof-formats: .venv/.developed  ## a million random hands through every format and back
+	$(BIN)/python -m pytest -m proof tests/proof/test_formats_proof.py
 
 proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger games; forms of sampling, by exploitability
 	@mkdir -p $(PROOFS)

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from protocol.errors import ConfigError, quote
 
-BENCHMARKS: Final = ("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "bot")
+BENCHMARKS: Final = (
+    *("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "bot", "logs"),
+)
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
 _EPILOG: Final = """\
@@ -27,6 +29,7 @@ lookup                                files of a blueprint: written, opened, ver
                                       its tree has, and with others
 bot                                   the default agent against itself: seconds a hand and a decision, iterations by
                                       route, run-outs a second, start, memory
+logs                                  files of played hands, read and written: microseconds a hand by format
 
 Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
 """

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple, cast
 
 from protocol.errors import ParatusError, quote
 from protocol.game import Game
@@ -114,24 +115,28 @@ _HEADER = re.compile(r"# name/game/hands/seed (\S+) (\S+) ([0-9]{1,10}) ([0-9]{1
 _LIMIT = re.compile(r"#--(t_response|t_hand|t_per_hand) ([0-9]{1,15})")
 
 
-def parse_state_line(line: str, game: Game) -> HandRecord:
-    """Read a STATE line. Values are taken as written: a scorer may have changed them."""
+def parse_state_line(line: str, game: Game, known: dict[str, State] | None = None) -> HandRecord:
+    """Read a STATE line. Values are taken as written: a scorer may have changed them.
+
+    `known`, one dict for the lines of one game, remembers betting that many hands share (see `read_betting`).
+    """
     found = _STATE.fullmatch(line)
     if found is None:
         raise LogError(f"{quote(line)}: expected STATE:<hand>:<betting>:<cards>:<values>:<names>")
+    hand, betting, cards, value_texts, name_texts = found.groups()
     try:
-        state = read_betting(start(game), found.group(2))
-        deal = parse_deal(found.group(3), state)
+        state = read_betting(start(game), betting, known)
+        deal = parse_deal(cards, state)
     except WireError as error:
         raise LogError(f"{quote(line)}: {error}") from None
     if not state.finished:
         raise LogError(f"{quote(line)}: the hand is not over")
     if not all(deal.hole):
         raise LogError(f"{quote(line)}: hole cards are missing: a log shows those of all players")
-    values, names = _values_and_names(line, found.group(4), found.group(5))
+    values, names = _values_and_names(line, value_texts, name_texts)
     if len(names) != game.num_players:
         raise LogError(f"{quote(line)}: expected {game.num_players} names")
-    return HandRecord(int(found.group(1)), state, deal, values, names)
+    return HandRecord(int(hand), state, deal, values, names)
 
 
 def parse_score_line(line: str) -> Score:
@@ -143,15 +148,30 @@ def parse_score_line(line: str) -> Score:
 
 
 def _values_and_names(line: str, values: str, names: str) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    value_texts, name_texts = values.split("|"), names.split("|")
-    if len(value_texts) != len(name_texts):
-        raise LogError(f"{quote(line)}: {len(value_texts)} values but {len(name_texts)} names")
-    for text in value_texts:
-        if not _VALUE.fullmatch(text) or text not in (value_text(float(text)), f"{float(text):.6f}"):
-            raise LogError(f"{quote(line)}: value {quote(text)}: expected a number with at most six decimals")
-    if not all(name_texts):
+    value_texts, all_names = values.split("|"), _names(names)
+    if len(value_texts) != len(all_names):
+        raise LogError(f"{quote(line)}: {len(value_texts)} values but {len(all_names)} names")
+    read = tuple([_value(text) for text in value_texts])
+    if None in read:
+        text = value_texts[read.index(None)]
+        raise LogError(f"{quote(line)}: value {quote(text)}: expected a number with at most six decimals")
+    if not all(all_names):
         raise LogError(f"{quote(line)}: an empty name")
-    return tuple(map(float, value_texts)), tuple(name_texts)
+    return cast(tuple[float, ...], read), all_names
+
+
+@lru_cache(maxsize=4096)
+def _value(text: str) -> float | None:
+    """The number, or None if this is not how one is written."""
+    if not _VALUE.fullmatch(text):
+        return None
+    value = float(text)
+    return value if text in (value_text(value), f"{value:.6f}") else None
+
+
+@lru_cache(maxsize=64)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split("|"))
 
 
 def parse_header(lines: list[str]) -> MatchHeader:

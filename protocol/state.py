@@ -314,6 +314,9 @@ def payoffs(state: State, deal: Deal) -> tuple[float, ...]:
 
 def split_pots(committed: tuple[int, ...], ranks: list[int]) -> tuple[float, ...]:
     """Payoffs of a showdown in which `ranks` are the hands' ranks, -1 for folded hands."""
+    if len(ranks) == 2 and min(ranks) >= 0:  # what is below, for the two players of most showdowns
+        size, better = float(min(committed)), ranks[0] - ranks[1]
+        return (0.0, 0.0) if not better else (size, 0.0 - size) if better > 0 else (0.0 - size, size)
     values = [0.0] * len(committed)
     levels = sorted({chips for chips in committed if chips})
     paid = 0

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from protocol.cards import Card, CardError, cards_text, deck, parse_cards
+from protocol.cards import Card, CardError, card_text, cards_text, deck, parse_cards
 from protocol.errors import IllegalAction, RemoteProtocolError, quote
 from protocol.game import Game, Position
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, check, raise_bounds, start
@@ -52,11 +52,20 @@ class MatchState:
 
 
 _ACTION = re.compile(r"([fc])|r([1-9][0-9]{0,9})?")
+_STEP = re.compile(r"[fc]/*|r[0-9]*/*")
+
+MAX_KNOWN: Final = 1 << 15
+"""States that a memory of betting holds at most: some tens of megabytes."""
 
 
-def read_betting(state: State, text: str) -> State:
-    """Follow `text`, the betting from `state` on, to the state it leads to."""
+def read_betting(state: State, text: str, known: dict[str, State] | None = None) -> State:
+    """Follow `text`, the betting from `state` on, to the state it leads to.
+
+    `known` is a memory for readers of many hands: the states met before, by the betting that led there from `state`.
+    """
     at, end = 0, len(text)
+    if known is not None:
+        state, at = _recall(state, text, known)
     while at < end:
         found = _ACTION.match(text, at)
         if found is None:
@@ -73,7 +82,23 @@ def read_betting(state: State, text: str) -> State:
             if text[at : at + slashes] != "/" * slashes:
                 raise WireError(f"betting {quote(text)} at character {at}: expected / since the street is over")
             at += slashes
+        if known is not None and len(known) < MAX_KNOWN:
+            known[text[:at]] = state
     return state
+
+
+def _recall(state: State, text: str, known: dict[str, State]) -> tuple[State, int]:
+    """The last state on the way that is known, and how far it is."""
+    whole = known.get(text)
+    if whole is not None:
+        return whole, len(text)
+    at = 0
+    for step in _STEP.finditer(text):
+        found = known.get(text[: step.end()])
+        if found is None:
+            break
+        state, at = found, step.end()
+    return state, at
 
 
 def _action(state: State, found: re.Match[str]) -> Action:
@@ -173,6 +198,9 @@ def _follow(betting: str, game: Game, previous: State | None) -> State:
 def parse_deal(text: str, state: State) -> Deal:
     """Read a cards field; the board must be dealt exactly as far as `state` says."""
     game = state.game
+    deal = _plain_deal(text, game, len(state.history))
+    if deal is not None:
+        return deal
     fields = text.split("/", 1)
     hole_texts = fields[0].split("|")
     board_part = "/" + fields[1] if len(fields) > 1 else ""
@@ -202,6 +230,30 @@ def parse_deal(text: str, state: State) -> Deal:
     if not _in_deck(game.num_suits, game.num_ranks).issuperset(everything):
         raise WireError(f"cards {quote(text)}: a card that is not in this game's deck")
     return Deal(hole, board)
+
+
+def _plain_deal(text: str, game: Game, streets: int) -> Deal | None:
+    """What nearly every line is, in one pass: all hole cards known, and nothing wrong. None: read it with care."""
+    pattern = _plain_cards(game.num_players, game.num_hole_cards, game.num_board_cards, streets)
+    if not pattern.fullmatch(text):
+        return None
+    everything = [_CARD_OF[found] for found in _CARD.findall(text)]
+    if len(set(everything)) != len(everything) or not _in_deck(game.num_suits, game.num_ranks).issuperset(everything):
+        return None
+    each, board = game.num_hole_cards, game.num_hole_cards * game.num_players
+    hole = tuple([tuple(everything[at : at + each]) for at in range(0, board, each)])
+    return Deal(hole, tuple(everything[board:]))
+
+
+_CARD = re.compile("[2-9TJQKA][cdhs]")
+_CARD_OF = {card_text(card): card for card in deck()}
+
+
+@cache
+def _plain_cards(players: int, each: int, board: tuple[int, ...], streets: int) -> re.Pattern[str]:
+    card = _CARD.pattern
+    hole = r"\|".join([f"(?:{card}){{{each}}}"] * players)
+    return re.compile(hole + "/".join([f"(?:{card}){{{count}}}" for count in board[:streets]]))
 
 
 _cards = lru_cache(maxsize=256)(parse_cards)  # the states of a hand repeat its cards
