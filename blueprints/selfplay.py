@@ -37,7 +37,7 @@ F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
-BOARDS: Final = 500
+BOARDS: Final = 400
 _SEED: Final = 0x5E1F
 _TREMBLE: Final = 0.02
 _CARD_ROWS: Final = 54

@@ -9,17 +9,17 @@ from typing import Final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-_LINE_EVERY_S: Final = 10.0
+LINE_EVERY_S: Final = 10.0
 
 
 class HandsBar:
-    """Hands done of a known total."""
+    """Hands, or whatever it is, done of a known total."""
 
-    def __init__(self, title: str, total: int) -> None:
-        self._title, self._total = title, total
+    def __init__(self, title: str, total: int, things: str = "hands") -> None:
+        self._title, self._total, self._things = title, total, things
         self._begun = time.monotonic()
         self._first: int | None = None
-        self._next_line_s = self._begun + _LINE_EVERY_S
+        self._next_line_s = self._begun + LINE_EVERY_S
         self._progress: Progress | None = None
         self._task = TaskID(0)
 
@@ -30,7 +30,7 @@ class HandsBar:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]} hands/s"),
+                TextColumn(f"{{task.fields[rate]}} {self._things}/s"),
                 TimeRemainingColumn(compact=True),
                 console=console,
                 transient=True,
@@ -52,8 +52,10 @@ class HandsBar:
         if self._progress is not None:
             self._progress.update(self._task, completed=done, rate=f"{rate:.0f}")
         elif now >= self._next_line_s:
-            self._next_line_s = now + _LINE_EVERY_S
+            self._next_line_s = now + LINE_EVERY_S
             left = f", {(self._total - done) / rate:.0f} s left" if rate > 0 else ""
             print(
-                f"{self._title}: {done} of {self._total} hands, {rate:.0f} a second{left}", file=sys.stderr, flush=True
+                f"{self._title}: {done} of {self._total} {self._things}, {rate:.0f} a second{left}",
+                file=sys.stderr,
+                flush=True,
             )

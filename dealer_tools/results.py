@@ -18,7 +18,7 @@ from protocol.game import Game
 from protocol.log import LogError, parse_score_line, parse_state_line
 from protocol.state import payoffs
 
-_Z95: Final = 1.959964
+Z95: Final = 1.959964
 
 
 class MatchError(ParatusError):
@@ -45,7 +45,7 @@ class Estimate:
             return cls(n, mean, math.nan, math.nan, -math.inf, math.inf)
         sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values_mbb) / (n - 1))
         se = sd / math.sqrt(n)
-        return cls(n, mean, sd, se, mean - _Z95 * se, mean + _Z95 * se)
+        return cls(n, mean, sd, se, mean - Z95 * se, mean + Z95 * se)
 
     def as_json(self) -> dict[str, Any]:
         """For `result.json`, where what is not known is null."""

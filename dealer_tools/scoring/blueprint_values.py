@@ -10,21 +10,28 @@ The mean over cards to come is exact, over every board: 19,600 flops, 48 turns, 
 
 from __future__ import annotations
 
+import sys
+import time
 from collections import OrderedDict
 from functools import cache, lru_cache
 from itertools import combinations
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprints.cards.holdem import HoldemCards
+from blueprints.cards.interface import Cards
 from blueprints.lookup import Lookup
-from blueprints.selfplay import Worths
+from blueprints.selfplay import BOARDS, Worths, open_worths
+from blueprints.storage import Blueprint
+from dealer_tools.progress import LINE_EVERY_S, HandsBar
 from dealer_tools.scoring.holdings import F64, Holdings
 from dealer_tools.scoring.values import Side, mean_of_alike, missing_cards
 from protocol.cards import Card
 from protocol.state import State
+from solver.threads import available_cores
 
 _KEPT: Final = 32
 _NODES: Final = 50_000
@@ -90,3 +97,19 @@ class BlueprintValues:
 def _choices(cards: int, missing: int) -> NDArray[np.intp]:
     """[n, card] the places of so many cards among all that may come."""
     return np.array(list(combinations(range(cards), missing)), np.intp).reshape(-1, missing)
+
+
+def open_with_progress(blueprint: Blueprint, folder: Path) -> tuple[Cards, Worths]:
+    """The cards of a blueprint and its table of values; what is missing is built first, saying how long it takes."""
+    next_s = time.monotonic() + 1.0
+
+    def tell(task: str, share: float, left_s: float) -> None:
+        nonlocal next_s
+        if time.monotonic() >= next_s:
+            next_s = time.monotonic() + LINE_EVERY_S
+            print(f"cards of {blueprint.name} (once): {task}, {share:.0%}, {left_s:.0f} s left", file=sys.stderr)
+
+    cards = blueprint.cards(folder, tell)
+    with HandsBar(f"values of {blueprint.name} (once)", BOARDS, "boards") as bar:
+        worths = open_worths(blueprint, cards, folder, threads=available_cores(), tell=lambda done, _: bar.show(done))
+    return cards, worths

@@ -1,0 +1,113 @@
+"""`paratus score PATH…`: what a match says once the luck is taken out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+from dealer_tools.formats.reading import write_text
+from dealer_tools.progress import HandsBar
+from dealer_tools.scoring.estimators import ESTIMATORS, Scorer, available
+from dealer_tools.scoring.holdings import Holdings, ScoreError
+from dealer_tools.scoring.picture import totals_svg
+from dealer_tools.scoring.report import document, page, table
+from dealer_tools.scoring.results import RAW, score_hands
+from dealer_tools.scoring.sources import first_hands, read_hands
+from dealer_tools.scoring.values import Equity, Values, Zero
+from protocol.errors import ConfigError, quote
+from protocol.game import Game
+
+_VALUES: Final = ("blueprint", "equity", "zero")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `paratus score`."""
+    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="match folder, log, store, session or PHH")
+    parser.add_argument("--player", metavar="NAME", help="whose score (default: the first whose policies are known)")
+    parser.add_argument(
+        "--estimators",
+        metavar="A,B",
+        help=f"of {', '.join(ESTIMATORS)} (default: all but self-play that can be had)",
+    )
+    parser.add_argument(
+        "--values", choices=_VALUES, help="what AIVAT corrects by (default: blueprint where one plays this game)"
+    )
+    parser.add_argument("--blueprint", metavar="FILE", type=Path, help="the blueprint of `--values blueprint`")
+    parser.add_argument("--hands", metavar="N", type=int, help="only the first N")
+    parser.add_argument("--json", action="store_true", help="print a document instead of a table")
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="running totals with their bands, as SVG")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="all of it as one page for a browser")
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Score and report."""
+    if options.plot is not None and options.plot.suffix != ".svg":
+        raise ConfigError(f"--plot {options.plot}: expected a name that ends in .svg")
+    if options.hands is not None and options.hands < 1:
+        raise ConfigError(f"--hands {options.hands}: expected at least 1")
+    hands = read_hands(options.paths, options.player)
+    if options.hands is not None:
+        hands = first_hands(hands, options.hands)
+    missing = available(hands.hands, hands.player)
+    names = _chosen(options.estimators, missing)
+    holdings = Holdings(hands.game)
+    policies = any(ESTIMATORS[name].policies for name in names)
+    values = _values(options.values, options.blueprint, holdings, needed=policies)
+    scorer = Scorer(holdings, values, names)
+    with HandsBar(f"score {hands.player}", len(hands.hands)) as bar:
+        result = score_hands(hands, scorer, names, bar.show)
+    if options.plot is not None:
+        write_text(options.plot, totals_svg(result))
+    if options.html is not None:
+        write_text(options.html, page(result, values, missing))
+    print(json.dumps(document(result, values, missing), indent=2) if options.json else table(result, values, missing))
+    for path in (options.plot, options.html):
+        if path is not None:
+            print(f"written to {path}", file=sys.stderr)
+    return 0
+
+
+def _chosen(text: str | None, missing: dict[str, str]) -> list[str]:
+    """Names of estimators, raw first."""
+    if text is None:
+        return [name for name, each in ESTIMATORS.items() if name not in missing and not each.theirs]
+    asked = [word.strip() for word in text.split(",")]
+    for name in asked:
+        if name not in ESTIMATORS:
+            raise ConfigError(f"--estimators {quote(name)}: expected of {', '.join(ESTIMATORS)}")
+        if name in missing:
+            raise ScoreError(f"--estimators {name}: cannot be had: {missing[name]}")
+    return [name for name in ESTIMATORS if name in asked or name == RAW]
+
+
+def _values(asked: str | None, file: Path | None, holdings: Holdings, *, needed: bool) -> Values:
+    if not needed:
+        return Zero()
+    if asked == "zero":
+        return Zero()
+    if asked == "equity":
+        return Equity(holdings)
+    return _blueprint(asked, file, holdings) or Equity(holdings)
+
+
+def _blueprint(asked: str | None, file: Path | None, holdings: Holdings) -> Values | None:
+    """The blueprint's values; None if there is no blueprint for this game and nobody asked for one."""
+    from blueprints.shipped import tables_folder
+    from strategies.settings import LookupSettings
+    from strategies.suitable import open_blueprint
+
+    game: Game = holdings.game
+    try:
+        blueprint = open_blueprint(game, LookupSettings(file=str(file) if file else ""))
+    except ConfigError:
+        if asked or file:
+            raise
+        return None
+    from blueprints.lookup import Lookup
+    from dealer_tools.scoring.blueprint_values import BlueprintValues, open_with_progress
+
+    cards, worths = open_with_progress(blueprint, tables_folder())
+    return BlueprintValues(holdings, Lookup(blueprint, cards), worths)
