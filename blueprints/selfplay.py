@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from blueprints.cards.interface import Cards
 from blueprints.files import whole_file
-from blueprints.selfplay_kernels import Betting, Board, down, up
+from blueprints.selfplay_kernels import Betting, Board, against, down, up
 from blueprints.storage import Blueprint
 from blueprints.train.deals import Dealer
 from blueprints.tree import BettingTree
@@ -120,15 +120,8 @@ class _Walk:
     def __init__(self, blueprint: Blueprint, dealer: Dealer, threads: int) -> None:
         self._tree, self._dealer, self._buckets = blueprint.tree, dealer, blueprint.buckets
         tree = self._tree
-        streets = range(blueprint.game.num_rounds)
         self._at = _places(tree, self._buckets)
-        rows = np.concatenate([blueprint.strategy(street).ravel() for street in streets])
-        of_edge = np.repeat(tree.street, np.diff(tree.first))
-        widths = np.array(self._buckets, np.int64)[of_edge]
-        self._betting = Betting(
-            tree.player, tree.street, tree.first, tree.leads, tree.folder, tree.pays,
-            _frozen(rows), _frozen(np.cumsum(widths) - widths), _frozen(self._at), np.float32(_TREMBLE),
-        )  # fmt: skip
+        self._betting = _betting(blueprint, self._at)
         size = int(self._at[-1, -1]) + self._buckets[tree.street[-1]]
         self._won, self._met = np.zeros((2, size), np.float32)
         self._parts = _parts(tree)
@@ -187,6 +180,37 @@ class _Walk:
                 worth = np.divide(won, met, out=np.full(len(won), mean), where=met > 1e-9 * met.max(initial=1e-30))
                 values[part] = worth / self._tree.committed[node].sum()
         return values
+
+
+class LastStreet:
+    """What hands win where a hand will be over after this street, against one hand that is known: exact, no table."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self._tree = blueprint.tree
+        self._betting = _betting(blueprint, _places(blueprint.tree, blueprint.buckets))
+
+    def values(self, node: int, player: int, buckets: NDArray[np.uint16], theirs: int, signs: F32) -> F32:
+        """[hand] chips that `player` wins from a decision on if both play the blueprint.
+
+        Of all hands their buckets, and 1 where they beat the opponent's hand `theirs` or -1 where they lose.
+        """
+        root = int(np.searchsorted(self._tree.root_at, node, "right"))
+        end = int(self._tree.root_at[root])
+        values = np.empty((end - node, len(buckets)), np.float32)
+        against(self._betting, node, end, player, int(buckets[theirs]), buckets, signs, values)
+        first: F32 = values[0]
+        return first
+
+
+def _betting(blueprint: Blueprint, at: I64) -> Betting:
+    """The tree and the strategy for the kernels."""
+    tree = blueprint.tree
+    rows = np.concatenate([blueprint.strategy(street).ravel() for street in range(blueprint.game.num_rounds)])
+    widths = np.array(blueprint.buckets, np.int64)[np.repeat(tree.street, np.diff(tree.first))]
+    return Betting(
+        tree.player, tree.street, tree.first, tree.leads, tree.folder, tree.pays,
+        _frozen(rows), _frozen(np.cumsum(widths) - widths), _frozen(at), np.float32(_TREMBLE),
+    )  # fmt: skip
 
 
 def _places(tree: BettingTree, buckets: tuple[int, ...]) -> I64:

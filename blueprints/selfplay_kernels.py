@@ -172,3 +172,36 @@ def up(betting, board, nodes, slot, reach, value, shares, taken, totals, won, me
             for hand in range(board.live):
                 won[base + bucket[hand]] += mine[each, hand]
                 met[base + bucket[hand]] += taken[hand]
+
+
+@kernel
+def against(betting, begin, end, player, theirs, buckets, signs, values):
+    """One street that ends the hand, against one hand: what each hand of `player` wins at each node from `begin` on.
+
+    Nodes `begin` to `end` are those of one root. buckets uint16[hand], `theirs` that of the opponent's hand; signs
+    float32[hand], 1 where a hand beats it, -1 where it loses; values float32[node, hand], all alike without trembling.
+    """
+    hands = len(buckets)
+    for node in range(end - 1, begin - 1, -1):
+        here = values[node - begin]
+        here[:] = 0
+        acts = betting.player[node] == player
+        for edge in range(betting.first[node], betting.first[node + 1]):
+            base, child = betting.row_at[edge], betting.leads[edge]
+            share = np.float32(betting.rows[base + theirs]) / _TOTAL
+            leaf = child < 0
+            showdown = leaf and betting.folder[~child] < 0
+            paid = np.float32(0)
+            if leaf:
+                paid = np.float32(betting.pays[~child])
+                if betting.folder[~child] == player:
+                    paid = -paid
+            for hand in range(hands):
+                if acts:
+                    share = np.float32(betting.rows[base + buckets[hand]]) / _TOTAL
+                if showdown:
+                    here[hand] += share * paid * signs[hand]
+                elif leaf:
+                    here[hand] += share * paid
+                else:
+                    here[hand] += share * values[child - begin, hand]

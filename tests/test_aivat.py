@@ -23,7 +23,7 @@ from small_matches import (
 from dealer_tools.scoring import aivat
 from dealer_tools.scoring.aivat import Aivat, Parts
 from dealer_tools.scoring.holdings import F64, Holdings
-from dealer_tools.scoring.values import Equity, Side, Values, Zero, mean_over_cards
+from dealer_tools.scoring.values import Equity, Side, Values, Zero, mean_over_cards, missing_cards
 from protocol.cards import Card
 from protocol.game import Game
 from protocol.state import Deal, State, apply, payoffs
@@ -61,7 +61,8 @@ class RandomValues:
         return self._known[key]
 
     def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
-        return mean_over_cards(self._holdings, side, state, board, lambda whole: self.at(side, state, whole))
+        missing = missing_cards(state, board)
+        return mean_over_cards(self._holdings, side, board, missing, lambda whole: self.at(side, state, whole))
 
 
 class TrueValues:
@@ -82,7 +83,8 @@ class TrueValues:
         return self._known[key]
 
     def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
-        return mean_over_cards(self._holdings, side, state, board, lambda whole: self.at(side, state, whole))
+        missing = missing_cards(state, board)
+        return mean_over_cards(self._holdings, side, board, missing, lambda whole: self.at(side, state, whole))
 
     def _value(self, side: Side, state: State, board: tuple[Card, ...], mine: int) -> float:
         holdings = self._holdings

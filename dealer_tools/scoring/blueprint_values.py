@@ -1,10 +1,11 @@
-"""Values from a blueprint's play against itself: what the opponent's hand is worth against the range we would have.
+"""Values from a blueprint's play against itself.
 
-At a decision the blueprint's table (`blueprints.selfplay`) says what a bucket of the opponent's wins there against all
-that a blueprint would hold in our place. Groups are means over all our hands, by our own probabilities: so what such a
-group wins is close to what the opponent's hand loses, and no value for each of our hands is needed. Bets that the tree
-does not have are taken for the nearest that it has, always the same; values are shares of the pot.
+On the last street what each of our hands wins against the opponent's is computed exactly, by walking the few decisions
+that are left. Before it the blueprint's table (`blueprints.selfplay`) says what a bucket of the opponent's wins against
+all that a blueprint would hold in our place. Groups are means over all our hands, by our own probabilities: so what
+such a group wins is close to what the opponent's hand loses, and no value for each of our hands is needed there.
 
+Bets that the tree does not have are taken for the nearest that it has, always the same; values are shares of the pot.
 The mean over cards to come is exact, over every board: 19,600 flops, 48 turns, 46 rivers.
 """
 
@@ -24,11 +25,11 @@ from numpy.typing import NDArray
 from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.interface import Cards
 from blueprints.lookup import Lookup
-from blueprints.selfplay import BOARDS, Worths, open_worths
+from blueprints.selfplay import BOARDS, LastStreet, Worths, open_worths
 from blueprints.storage import Blueprint
 from dealer_tools.progress import LINE_EVERY_S, HandsBar
 from dealer_tools.scoring.holdings import F64, Holdings
-from dealer_tools.scoring.values import Side, mean_of_alike, missing_cards
+from dealer_tools.scoring.values import Side, mean_of_alike, mean_over_cards, missing_cards
 from protocol.cards import Card
 from protocol.state import State
 from solver.threads import available_cores
@@ -52,13 +53,18 @@ class BlueprintValues:
         self._holdings, self._lookup, self._worths = holdings, lookup, worths
         self.digest = worths.digest
         self._coming: OrderedDict[tuple[int, tuple[Card, ...]], Coming] = OrderedDict()
+        self._last_street = LastStreet(lookup.blueprint)
+        self._last: tuple[tuple[Side, str, tuple[Card, ...]], F64] | None = None
         self._node = lru_cache(maxsize=_NODES)(self._find)
 
     def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
         node = self._node(state)
         if node is None:
             return np.zeros(1)
-        bucket = self._lookup.cards.buckets(board)[side.theirs]
+        buckets = self._lookup.cards.buckets(board)
+        if state.street == state.game.num_rounds - 1:
+            return self._played_out(side, state, node, board, buckets)
+        bucket = buckets[side.theirs]
         worth = float(self._worths.of(1 - side.position, node)[bucket])
         return np.array([-worth * state.pot])
 
@@ -66,9 +72,30 @@ class BlueprintValues:
         node = self._node(state)
         if node is None:
             return np.zeros(1)
+        if state.street == state.game.num_rounds - 1:
+            return self._before_last(side, state, node, board)
         cards, buckets = self._next(side.theirs, board, missing_cards(state, board))
         worths = self._worths.of(1 - side.position, node).astype(np.float64)[buckets]
         return mean_of_alike(self._holdings, side, board, cards, worths * -state.pot)
+
+    def _before_last(self, side: Side, state: State, node: int, board: tuple[Card, ...]) -> F64:
+        """The mean over all last boards; an action and the cards after it ask for the same, one after the other."""
+        key = side, state.betting, board
+        if self._last is None or self._last[0] != key:
+            cards = self._lookup.cards
+            mean = mean_over_cards(
+                self._holdings, side, board, missing_cards(state, board),
+                lambda whole: self._played_out(side, state, node, whole, cards.buckets(whole)),
+            )  # fmt: skip
+            self._last = key, mean
+        return self._last[1]
+
+    def _played_out(
+        self, side: Side, state: State, node: int, board: tuple[Card, ...], buckets: NDArray[np.uint16]
+    ) -> F64:
+        signs = self._holdings.signs(side.theirs, board)
+        values = self._last_street.values(node, side.position, buckets, side.theirs, signs).astype(np.float64)
+        return values * (state.pot / float(self._lookup.blueprint.tree.committed[node].sum()))
 
     def _find(self, state: State) -> int | None:
         place = self._lookup.place(state, lambda number: _MIDDLE)

@@ -98,6 +98,16 @@ class Holdings:
         margins = self._margins(theirs, board)
         return margins if ours is None else margins[ours : ours + 1]
 
+    def signs(self, theirs: int, board: Sequence[Card]) -> NDArray[np.float32]:
+        """[hand] who wins on a whole board: 1, 0 or -1; of no meaning for hands that cannot be."""
+        if self._holdem:
+            from protocol.kernels import rank_board
+
+            ranks = rank_board(np.array(board, np.uint8)).astype(np.int32)
+            signs: NDArray[np.float32] = np.sign(ranks - ranks[theirs]).astype(np.float32)
+            return signs
+        return self._margins(theirs, board).astype(np.float32)
+
     def _margin(self, theirs: int, ours: int, board: Sequence[Card]) -> float:
         """Of one hand against one."""
         from protocol.kernels import rank_runouts

@@ -102,12 +102,11 @@ def missing_cards(state: State, board: Sequence[Card]) -> int:
 def mean_over_cards(
     holdings: Holdings,
     side: Side,
-    state: State,
     board: tuple[Card, ...],
+    missing: int,
     value: Callable[[tuple[Card, ...]], F64],
 ) -> F64:
     """[hand] the mean of a value of boards over the cards to come that each hand allows, one board after another."""
-    missing = missing_cards(state, board)
     total = np.zeros(holdings.num_hands)
     for coming in combinations(holdings.rest(side.theirs, board), missing):
         total += value((*board, *coming)) * holdings.free(coming)
