@@ -196,8 +196,8 @@ class LastStreet:
         """
         root = int(np.searchsorted(self._tree.root_at, node, "right"))
         end = int(self._tree.root_at[root])
-        values = np.empty((end - node, len(buckets)), np.float32)
-        against(self._betting, node, end, player, int(buckets[theirs]), buckets, signs, values)
+        values, shares = np.empty((end - node, len(buckets)), np.float32), np.empty(len(buckets), np.float32)
+        against(self._betting, node, end, player, int(buckets[theirs]), buckets, signs, shares, values)
         first: F32 = values[0]
         return first
 

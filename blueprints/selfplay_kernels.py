@@ -175,13 +175,13 @@ def up(betting, board, nodes, slot, reach, value, shares, taken, totals, won, me
 
 
 @kernel
-def against(betting, begin, end, player, theirs, buckets, signs, values):
+def against(betting, begin, end, player, theirs, buckets, signs, shares, values):
     """One street that ends the hand, against one hand: what each hand of `player` wins at each node from `begin` on.
 
     Nodes `begin` to `end` are those of one root. buckets uint16[hand], `theirs` that of the opponent's hand; signs
-    float32[hand], 1 where a hand beats it, -1 where it loses; values float32[node, hand], all alike without trembling.
+    float32[hand], 1 where a hand beats it, -1 where it loses; shares float32[hand] is working memory; values
+    float32[node, hand]. Nobody trembles.
     """
-    hands = len(buckets)
     for node in range(end - 1, begin - 1, -1):
         here = values[node - begin]
         here[:] = 0
@@ -189,19 +189,29 @@ def against(betting, begin, end, player, theirs, buckets, signs, values):
         for edge in range(betting.first[node], betting.first[node + 1]):
             base, child = betting.row_at[edge], betting.leads[edge]
             share = np.float32(betting.rows[base + theirs]) / _TOTAL
-            leaf = child < 0
-            showdown = leaf and betting.folder[~child] < 0
-            paid = np.float32(0)
-            if leaf:
-                paid = np.float32(betting.pays[~child])
+            if not acts and share == 0:
+                continue
+            if child >= 0:
+                after, paid = values[child - begin], _ONE
+            else:
+                after, paid = signs, np.float32(betting.pays[~child])
                 if betting.folder[~child] == player:
                     paid = -paid
-            for hand in range(hands):
-                if acts:
-                    share = np.float32(betting.rows[base + buckets[hand]]) / _TOTAL
-                if showdown:
-                    here[hand] += share * paid * signs[hand]
-                elif leaf:
-                    here[hand] += share * paid
+            fold = child < 0 and betting.folder[~child] >= 0
+            if acts:
+                _gather(betting.rows, base, buckets, paid / _TOTAL, shares)
+                if fold:
+                    here += shares
                 else:
-                    here[hand] += share * values[child - begin, hand]
+                    here += shares * after
+            elif fold:
+                here += share * paid
+            else:
+                here += (share * paid) * after
+
+
+@kernel
+def _gather(rows, base, buckets, factor, shares):
+    """[hand] the numbers of a row times a factor."""
+    for hand in range(len(buckets)):
+        shares[hand] = np.float32(rows[base + buckets[hand]]) * factor

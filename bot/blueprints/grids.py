@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from bot.blueprints.answers import Shown, by_class, hands_of, has_classes
-from protocol.cards import RANKS, cards_text
-from protocol.state import Action, Call, Fold, action_text
-
-_SIZE: Final = len(RANKS)
-_CELL: Final = 4
-_FOLD, _CALL, _RAISE = (64, 120, 192), (77, 158, 84), (204, 69, 61)
-_GAP: Final = 3
+from protocol.cards import cards_text
+from protocol.state import action_text
+from strategies.grids import action_colour, grid, print_beside
 
 
 def print_shown(console: Console, shown: Shown) -> None:
@@ -40,39 +34,12 @@ def print_shown(console: Console, shown: Shown) -> None:
 
 
 def _print_grids(console: Console, shown: Shown) -> None:
-    grids = [_grid(shown, number) for number in range(len(shown.found.actions))]
-    width = _CELL * (_SIZE + 1)
-    beside = max(1, (console.width + _GAP) // (width + _GAP))
-    for first in range(0, len(grids), beside):
-        row = Table.grid(padding=(0, _GAP, 0, 0))
-        row.add_row(*grids[first : first + beside])
-        console.print(row)
-        if first + beside < len(grids):
-            console.print()
-
-
-def _grid(shown: Shown, number: int) -> Text:
-    """Percentages, suited above the diagonal; a point stands for less than half of one, a blank for no such hand."""
-    action = shown.found.actions[number]
-    shares = {group.hand_class: float(group.frequencies[number]) for group in by_class(shown)}
-    text = Text(no_wrap=True)
-    text.append(f"{shown.words[number]}: {100 * shown.frequencies[number]:.1f}%\n", "bold")
-    text.append(" " * _CELL + "".join([f"{rank:>{_CELL}}" for rank in reversed(RANKS)]) + "\n", "dim")
-    for row in range(_SIZE):
-        text.append(f"{RANKS[_SIZE - 1 - row]:>{_CELL}}", "dim")
-        for column in range(_SIZE):
-            share = shares.get(13 * (_SIZE - 1 - row) + _SIZE - 1 - column)
-            text.append(*_cell(share, action))
-        text.append("\n" if row < _SIZE - 1 else "")
-    return text
-
-
-def _cell(share: float | None, action: Action) -> tuple[str, str]:
-    if share is None:
-        return " " * _CELL, ""
-    shown = "·" if share < 0.005 else f"{100 * share:.0f}"
-    colour = ",".join([str(round(share * part)) for part in _colour(action)])
-    return f"{shown:>{_CELL}}", f"white on rgb({colour})" if share >= 0.005 else "dim"
+    grids = []
+    for number, action in enumerate(shown.found.actions):
+        shares = {group.hand_class: float(group.frequencies[number]) for group in by_class(shown)}
+        title = f"{shown.words[number]}: {100 * shown.frequencies[number]:.1f}%"
+        grids.append(grid(title, shares, action_colour(action)))
+    print_beside(console, grids)
 
 
 def _print_hands(console: Console, shown: Shown) -> None:
@@ -86,9 +53,3 @@ def _print_hands(console: Console, shown: Shown) -> None:
             shares = shown.found.probabilities[:, column]
             table.add_row(hand, f"{shown.reach[column]:.2f}", *[f"{100 * share:.1f}" for share in shares])
     console.print(table)
-
-
-def _colour(action: Action) -> tuple[int, int, int]:
-    if isinstance(action, Fold):
-        return _FOLD
-    return _CALL if isinstance(action, Call) else _RAISE

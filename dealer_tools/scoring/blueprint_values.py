@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import OrderedDict
 from functools import cache, lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -34,14 +33,12 @@ from protocol.cards import Card
 from protocol.state import State
 from solver.threads import available_cores
 
-_KEPT: Final = 32
+_KEPT: Final = 2 * 1326
+"""So many rows of buckets stay in memory: 40 kB for the flops of each hand, and little ones."""
 _NODES: Final = 50_000
 """Bettings whose nodes stay in memory."""
 _MIDDLE: Final = 0.5
 """The draw that takes a bet for whichever neighbour is likelier."""
-
-Coming = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""All cards that may come [n, cards], and the buckets of the opponent's hand [n]."""
 
 
 class BlueprintValues:
@@ -52,7 +49,7 @@ class BlueprintValues:
     def __init__(self, holdings: Holdings, lookup: Lookup, worths: Worths) -> None:
         self._holdings, self._lookup, self._worths = holdings, lookup, worths
         self.digest = worths.digest
-        self._coming: OrderedDict[tuple[int, tuple[Card, ...]], Coming] = OrderedDict()
+        self._buckets = lru_cache(maxsize=_KEPT)(self._look_up)
         self._last_street = LastStreet(lookup.blueprint)
         self._last: tuple[tuple[Side, str, tuple[Card, ...]], F64] | None = None
         self._node = lru_cache(maxsize=_NODES)(self._find)
@@ -74,7 +71,8 @@ class BlueprintValues:
             return np.zeros(1)
         if state.street == state.game.num_rounds - 1:
             return self._before_last(side, state, node, board)
-        cards, buckets = self._next(side.theirs, board, missing_cards(state, board))
+        missing = missing_cards(state, board)
+        cards, buckets = self._coming(side.theirs, board, missing), self._buckets(side.theirs, board, missing)
         worths = self._worths.of(1 - side.position, node).astype(np.float64)[buckets]
         return mean_of_alike(self._holdings, side, board, cards, worths * -state.pot)
 
@@ -101,23 +99,19 @@ class BlueprintValues:
         place = self._lookup.place(state, lambda number: _MIDDLE)
         return None if place is None else place.node
 
-    def _next(self, theirs: int, board: tuple[Card, ...], missing: int) -> Coming:
-        key = theirs, board
-        known = self._coming.get(key)
-        if known is None:
-            rest = np.array(self._holdings.rest(theirs, board), np.uint8)
-            cards = rest[_choices(len(rest), missing)]
-            boards = np.hstack([np.broadcast_to(np.array(board, np.uint8), (len(cards), len(board))), cards])
-            known = self._coming[key] = cards, self._buckets(theirs, boards)
-            if len(self._coming) > _KEPT:
-                self._coming.popitem(last=False)
-        return known
-
-    def _buckets(self, theirs: int, boards: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    def _look_up(self, theirs: int, board: tuple[Card, ...], missing: int) -> NDArray[np.uint16]:
+        """[n] the buckets of the opponent's hand on all boards that may come."""
+        coming = self._coming(theirs, board, missing)
+        boards = np.hstack([np.broadcast_to(np.array(board, np.uint8), (len(coming), len(board))), coming])
         cards = self._lookup.cards
         if isinstance(cards, HoldemCards):
             return cards.buckets_of(theirs, boards)
-        return np.array([cards.buckets([Card(card) for card in board])[theirs] for board in boards.tolist()], np.uint16)
+        return np.array([cards.buckets([Card(card) for card in each])[theirs] for each in boards.tolist()], np.uint16)
+
+    def _coming(self, theirs: int, board: tuple[Card, ...], missing: int) -> NDArray[np.uint8]:
+        """[n, cards] all that may come."""
+        rest = np.array(self._holdings.rest(theirs, board), np.uint8)
+        return rest[_choices(len(rest), missing)]
 
 
 @cache

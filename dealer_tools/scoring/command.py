@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Final
 
 from dealer_tools.formats.reading import write_text
 from dealer_tools.progress import HandsBar
@@ -16,11 +15,8 @@ from dealer_tools.scoring.picture import totals_svg
 from dealer_tools.scoring.report import document, page, table
 from dealer_tools.scoring.results import RAW, score_hands
 from dealer_tools.scoring.sources import first_hands, read_hands
-from dealer_tools.scoring.values import Equity, Values, Zero
+from dealer_tools.scoring.valuing import VALUES, choose_values
 from protocol.errors import ConfigError, quote
-from protocol.game import Game
-
-_VALUES: Final = ("blueprint", "equity", "zero")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of {', '.join(ESTIMATORS)} (default: all but self-play that can be had)",
     )
     parser.add_argument(
-        "--values", choices=_VALUES, help="what AIVAT corrects by (default: blueprint where one plays this game)"
+        "--values", choices=VALUES, help="what AIVAT corrects by (default: blueprint where one plays this game)"
     )
     parser.add_argument("--blueprint", metavar="FILE", type=Path, help="the blueprint of `--values blueprint`")
     parser.add_argument("--hands", metavar="N", type=int, help="only the first N")
@@ -54,8 +50,8 @@ def run_command(options: argparse.Namespace) -> int:
     missing = available(hands.hands, hands.player)
     names = _chosen(options.estimators, missing)
     holdings = Holdings(hands.game)
-    policies = any(ESTIMATORS[name].policies for name in names)
-    values = _values(options.values, options.blueprint, holdings, needed=policies)
+    needed = any(ESTIMATORS[name].policies for name in names)
+    values = choose_values(options.values if needed else "zero", options.blueprint, holdings)
     scorer = Scorer(holdings, values, names)
     with HandsBar(f"score {hands.player}", len(hands.hands)) as bar:
         result = score_hands(hands, scorer, names, bar.show)
@@ -81,33 +77,3 @@ def _chosen(text: str | None, missing: dict[str, str]) -> list[str]:
         if name in missing:
             raise ScoreError(f"--estimators {name}: cannot be had: {missing[name]}")
     return [name for name in ESTIMATORS if name in asked or name == RAW]
-
-
-def _values(asked: str | None, file: Path | None, holdings: Holdings, *, needed: bool) -> Values:
-    if not needed:
-        return Zero()
-    if asked == "zero":
-        return Zero()
-    if asked == "equity":
-        return Equity(holdings)
-    return _blueprint(asked, file, holdings) or Equity(holdings)
-
-
-def _blueprint(asked: str | None, file: Path | None, holdings: Holdings) -> Values | None:
-    """The blueprint's values; None if there is no blueprint for this game and nobody asked for one."""
-    from blueprints.shipped import tables_folder
-    from strategies.settings import LookupSettings
-    from strategies.suitable import open_blueprint
-
-    game: Game = holdings.game
-    try:
-        blueprint = open_blueprint(game, LookupSettings(file=str(file) if file else ""))
-    except ConfigError:
-        if asked or file:
-            raise
-        return None
-    from blueprints.lookup import Lookup
-    from dealer_tools.scoring.blueprint_values import BlueprintValues, open_with_progress
-
-    cards, worths = open_with_progress(blueprint, tables_folder())
-    return BlueprintValues(holdings, Lookup(blueprint, cards), worths)

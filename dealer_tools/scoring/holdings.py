@@ -101,10 +101,11 @@ class Holdings:
     def signs(self, theirs: int, board: Sequence[Card]) -> NDArray[np.float32]:
         """[hand] who wins on a whole board: 1, 0 or -1; of no meaning for hands that cannot be."""
         if self._holdem:
-            from protocol.kernels import rank_board
+            from dealer_tools.scoring.kernels import signs_into
+            from protocol.kernels import rank_tables
 
-            ranks = rank_board(np.array(board, np.uint8)).astype(np.int32)
-            signs: NDArray[np.float32] = np.sign(ranks - ranks[theirs]).astype(np.float32)
+            ranks, signs = np.empty(NUM_HANDS, np.uint16), np.empty(NUM_HANDS, np.float32)
+            signs_into(rank_tables(), theirs, np.array(board, np.uint8), ranks, signs)
             return signs
         return self._margins(theirs, board).astype(np.float32)
 

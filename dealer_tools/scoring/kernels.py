@@ -83,3 +83,29 @@ def add_signs(tables, boards, weights, totals):
                         rank = of_board[column]
                         won = np.int32((rank < given) & (rank > 0)) - np.int32(rank > given)
                         out[column] += weight * won
+
+
+@kernel
+def signs_into(tables, theirs, board, ranks, signs):
+    """On a whole board uint8[5]: signs float32[1326], 1 where a hand beats the given one, -1 where it loses."""
+    rank_board_into(tables, board, ranks)
+    given = ranks[theirs]
+    for hand in range(_HANDS):
+        rank = ranks[hand]
+        signs[hand] = np.float32(rank > given) - np.float32((rank < given) & (rank > 0))
+
+
+@kernel
+def sums_by_cards(coming, values, with_card, with_pair):
+    """Sums of values [n] by each card, and by each pair of cards, of coming uint8[n, cards].
+
+    with_card float64[52]; with_pair float64[52, 52], the smaller card first.
+    """
+    for number in range(len(coming)):
+        value = values[number]
+        for one in range(coming.shape[1]):
+            first = coming[number, one]
+            with_card[first] += value
+            for other in range(one + 1, coming.shape[1]):
+                second = coming[number, other]
+                with_pair[min(first, second), max(first, second)] += value

@@ -118,17 +118,12 @@ def mean_of_alike(holdings: Holdings, side: Side, board: Sequence[Card], coming:
 
     The sum over all, less what holds a card of the hand, plus what holds both.
     """
-    count = coming.shape[1]
-    with_card = np.zeros(52)
-    for column in coming.T:
-        with_card += np.bincount(column, values, minlength=52)
+    from dealer_tools.scoring.kernels import sums_by_cards
+
+    with_card, with_pair = np.zeros(52), np.zeros((52, 52))
+    sums_by_cards(coming, values, with_card, with_pair)
     totals = values.sum() - with_card[holdings.cards].sum(axis=1)
-    if holdings.cards.shape[1] == 2 and count > 1:
-        with_pair = np.zeros(52 * 52)
-        for first, second in combinations(range(count), 2):
-            low, high = np.minimum(coming[:, first], coming[:, second]), np.maximum(coming[:, first], coming[:, second])
-            with_pair += np.bincount(52 * low.astype(np.intp) + high, values, minlength=52 * 52)
-        low, high = holdings.cards.min(axis=1), holdings.cards.max(axis=1)
-        totals += with_pair[52 * low.astype(np.intp) + high]
-    means: F64 = totals / holdings.completions(side.theirs, board, count)
+    if holdings.cards.shape[1] == 2:
+        totals += with_pair[holdings.cards.min(axis=1), holdings.cards.max(axis=1)]
+    means: F64 = totals / holdings.completions(side.theirs, board, coming.shape[1])
     return means

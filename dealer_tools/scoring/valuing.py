@@ -1,0 +1,40 @@
+"""Which value function: by name, or the best that there is for a game."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dealer_tools.scoring.holdings import Holdings
+from dealer_tools.scoring.values import Equity, Values, Zero
+from protocol.errors import ConfigError
+
+VALUES: Final = ("blueprint", "equity", "zero")
+
+
+def choose_values(asked: str | None, file: Path | None, holdings: Holdings) -> Values:
+    """What was asked for; else by blueprint where one plays the game, or by equity."""
+    if asked == "zero":
+        return Zero()
+    if asked == "equity":
+        return Equity(holdings)
+    return _blueprint(asked, file, holdings) or Equity(holdings)
+
+
+def _blueprint(asked: str | None, file: Path | None, holdings: Holdings) -> Values | None:
+    """The blueprint's values; None if there is no blueprint for this game and nobody asked for one."""
+    from blueprints.shipped import tables_folder
+    from strategies.settings import LookupSettings
+    from strategies.suitable import open_blueprint
+
+    try:
+        blueprint = open_blueprint(holdings.game, LookupSettings(file=str(file) if file else ""))
+    except ConfigError:
+        if asked or file:
+            raise
+        return None
+    from blueprints.lookup import Lookup
+    from dealer_tools.scoring.blueprint_values import BlueprintValues, open_with_progress
+
+    cards, worths = open_with_progress(blueprint, tables_folder())
+    return BlueprintValues(holdings, Lookup(blueprint, cards), worths)
