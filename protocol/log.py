@@ -115,17 +115,14 @@ _HEADER = re.compile(r"# name/game/hands/seed (\S+) (\S+) ([0-9]{1,10}) ([0-9]{1
 _LIMIT = re.compile(r"#--(t_response|t_hand|t_per_hand) ([0-9]{1,15})")
 
 
-def parse_state_line(line: str, game: Game, known: dict[str, State] | None = None) -> HandRecord:
-    """Read a STATE line. Values are taken as written: a scorer may have changed them.
-
-    `known`, one dict for the lines of one game, remembers betting that many hands share (see `read_betting`).
-    """
+def parse_state_line(line: str, game: Game) -> HandRecord:
+    """Read a STATE line. Values are taken as written: a scorer may have changed them."""
     found = _STATE.fullmatch(line)
     if found is None:
         raise LogError(f"{quote(line)}: expected STATE:<hand>:<betting>:<cards>:<values>:<names>")
     hand, betting, cards, value_texts, name_texts = found.groups()
     try:
-        state = read_betting(start(game), betting, known)
+        state = read_betting(start(game), betting)
         deal = parse_deal(cards, state)
     except WireError as error:
         raise LogError(f"{quote(line)}: {error}") from None

@@ -23,6 +23,7 @@ from typing import Final
 from protocol.cards import Card, CardError, card_text, cards_text, deck, parse_cards
 from protocol.errors import IllegalAction, RemoteProtocolError, quote
 from protocol.game import Game, Position
+from protocol.headsup import follow
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, check, raise_bounds, start
 
 VERSION_LINE: Final = "VERSION:2.0.0"
@@ -52,20 +53,15 @@ class MatchState:
 
 
 _ACTION = re.compile(r"([fc])|r([1-9][0-9]{0,9})?")
-_STEP = re.compile(r"[fc]/*|r[0-9]*/*")
-
-MAX_KNOWN: Final = 1 << 15
-"""States that a memory of betting holds at most: some tens of megabytes."""
 
 
-def read_betting(state: State, text: str, known: dict[str, State] | None = None) -> State:
-    """Follow `text`, the betting from `state` on, to the state it leads to.
-
-    `known` is a memory for readers of many hands: the states met before, by the betting that led there from `state`.
-    """
+def read_betting(state: State, text: str) -> State:
+    """Follow `text`, the betting from `state` on, to the state it leads to."""
+    if not state.betting:
+        whole = follow(state.game, text)
+        if whole is not None:
+            return whole
     at, end = 0, len(text)
-    if known is not None:
-        state, at = _recall(state, text, known)
     while at < end:
         found = _ACTION.match(text, at)
         if found is None:
@@ -82,23 +78,7 @@ def read_betting(state: State, text: str, known: dict[str, State] | None = None)
             if text[at : at + slashes] != "/" * slashes:
                 raise WireError(f"betting {quote(text)} at character {at}: expected / since the street is over")
             at += slashes
-        if known is not None and len(known) < MAX_KNOWN:
-            known[text[:at]] = state
     return state
-
-
-def _recall(state: State, text: str, known: dict[str, State]) -> tuple[State, int]:
-    """The last state on the way that is known, and how far it is."""
-    whole = known.get(text)
-    if whole is not None:
-        return whole, len(text)
-    at = 0
-    for step in _STEP.finditer(text):
-        found = known.get(text[: step.end()])
-        if found is None:
-            break
-        state, at = found, step.end()
-    return state, at
 
 
 def _action(state: State, found: re.Match[str]) -> Action:

@@ -42,7 +42,7 @@ from protocol.log import (
     state_line,
     values_text,
 )
-from protocol.state import State, payoffs
+from protocol.state import payoffs
 
 HEADER_START: Final = "# name/game/hands/seed"
 _ROUNDING: Final = 6e-7
@@ -119,7 +119,7 @@ def _game_of(path: Path, header: MatchHeader | None, notes: list[str]) -> Game:
 
 
 def _read(path: Path, text: Lines, game: Game) -> _Found:
-    found, known = _Found(), dict[str, State]()
+    found = _Found()
     last = len(text.lines)
     for place, line in enumerate(text.lines, 1):
         if line.startswith(("#", ";")) or not line:
@@ -132,7 +132,7 @@ def _read(path: Path, text: Lines, game: Game) -> _Found:
         try:
             if cut:  # even where it reads: its last name may be half a name
                 raise LogError(f"{quote(line)}: the file ends in the middle of this line: expected a line end")
-            record = parse_state_line(line, game, known)
+            record = parse_state_line(line, game)
             if not line.isprintable() or damaged(line):
                 raise LogError(f"{quote(line)}: characters that cannot be printed, or bytes that are no UTF-8")
         except LogError as error:

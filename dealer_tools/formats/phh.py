@@ -51,7 +51,9 @@ _ROUNDING: Final = 6e-7
 
 
 @dataclass(frozen=True, slots=True)
-class _Hand:
+class History:
+    """One hand as its document tells it."""
+
     record: HandRecord
     seats: tuple[int, ...] | None
     """By position."""
@@ -62,7 +64,7 @@ class _Hand:
 
 def read_sessions(path: Path) -> list[Session]:
     """The hands of a `.phh` or `.phhs` file, one session for each game and set of players."""
-    hands: list[tuple[PlayedHand, _Hand]] = []
+    hands: list[tuple[PlayedHand, History]] = []
     refused: list[Refused] = []
     for number, place, text in _documents(read_lines(path).lines):
         where = f"{path}:{place}"
@@ -75,7 +77,7 @@ def read_sessions(path: Path) -> list[Session]:
     if not hands:
         reason = f"{refused[0].where}: {refused[0].reason}" if refused else f"{path}: no hands"
         raise FormatError(f"{reason}: expected a poker hand history")
-    groups: dict[tuple[Game, frozenset[str]], list[tuple[PlayedHand, _Hand]]] = {}
+    groups: dict[tuple[Game, frozenset[str]], list[tuple[PlayedHand, History]]] = {}
     for played, hand in hands:
         groups.setdefault((hand.record.state.game, frozenset(hand.record.names)), []).append((played, hand))
     sessions = []
@@ -102,7 +104,7 @@ def _documents(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     return documents
 
 
-def _players(members: Sequence[tuple[PlayedHand, _Hand]]) -> tuple[str, ...]:
+def _players(members: Sequence[tuple[PlayedHand, History]]) -> tuple[str, ...]:
     """By seat if the first hand tells them, else as they sat in it."""
     first = members[0][1]
     if first.seats is None:
@@ -117,7 +119,7 @@ def _line_of(refused: Refused) -> int:
 # --- One hand -------------------------------------------------------------------------------------------------------
 
 
-def parse_hand(text: str, number: int = 0) -> _Hand:
+def parse_hand(text: str, number: int = 0) -> History:
     """Read one hand; `number` is its number if it has none of its own."""
     if damaged(text):
         raise HistoryError("bytes that are no UTF-8")
@@ -134,7 +136,7 @@ def parse_hand(text: str, number: int = 0) -> _Hand:
     if type(own) is int and 0 <= own <= MAX_HAND_NUMBER:
         number = own
     names = _names(document, game.num_players)
-    return _Hand(HandRecord(number, state, deal, values, names), _seats(document, game.num_players))
+    return History(HandRecord(number, state, deal, values, names), _seats(document, game.num_players))
 
 
 def _game(document: Mapping[str, Any]) -> Game:
