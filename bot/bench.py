@@ -13,7 +13,20 @@ from typing import Any, Final
 from protocol.errors import ConfigError, quote
 
 BENCHMARKS: Final = (
-    *("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "bot", "logs"),
+    *(
+        "rules",
+        "ranking",
+        "store",
+        "startup",
+        "matches",
+        "solver",
+        "search",
+        "trainer",
+        "lookup",
+        "bot",
+        "logs",
+        "score",
+    ),
 )
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
@@ -30,6 +43,7 @@ lookup                                files of a blueprint: written, opened, ver
 bot                                   the default agent against itself: seconds a hand and a decision, iterations by
                                       route, run-outs a second, start, memory
 logs                                  files of played hands, read and written: microseconds a hand by format
+score                                 AIVAT of hands that the blueprint played: hands a second
 
 Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
 """
