@@ -17,6 +17,11 @@ COMMANDS: Final = {
     "bot": ("bot.play", "play a match against an ACPC dealer"),
     "deal": ("dealer_tools.deal", "be the dealer of a match"),
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
+    "lbr": ("dealer_tools.lbr.command", "measure how much a local best response wins against an agent"),
+    "exploitability": (
+        "dealer_tools.exploitability",
+        "compute what best responses win against an agent, in a small game",
+    ),
     "solve": ("bot.study.command", "solve one spot and look at the answer"),
     "blueprint": ("bot.blueprints.command", "look at a blueprint: what it is, whether it is whole, what it plays"),
     "bench": ("bot.bench", "measure how fast this machine is (from the source only)"),
