@@ -67,7 +67,7 @@ def check_size(game: Game) -> int:
         if count > MOST_STATES:
             raise ConfigError(
                 f"{game.name}: more than {MOST_STATES:,} public decisions, counted for every board and legal bet: "
-                "expected a game with fewer, such as Kuhn or Leduc poker with limit betting"
+                "expected a game with fewer, such as kuhn.limit.2p or leduc.limit.2p"
             )
     if comb(game.num_suits * game.num_ranks, game.num_hole_cards) > _MOST_HANDS:
         raise ConfigError(f"{game.name}: expected a game with at most {_MOST_HANDS:,} hands")
