@@ -4,8 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 \
-        proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited clean
+.PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
+        proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited proof-lbr clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -26,7 +26,7 @@ check: .venv/.developed  ## format, lint, types, layers
 bench: .venv/.installed  ## all speeds, as JSON
 	$(BIN)/python -m benchmarks
 
-proof: proof-2 proof-3 proof-4 proof-5 proof-6  ## the long proofs, each part under half an hour
+proof: proof-2 proof-3 proof-4 proof-5 proof-6 proof-7  ## the long proofs, each part under half an hour
 
 # In the order in which the parts of the house stand on each other.
 proof-2: proof-rules
@@ -34,6 +34,7 @@ proof-3: proof-solver
 proof-4: proof-search proof-matches
 proof-5: proof-blueprint
 proof-6: proof-limited proof-router
+proof-7: proof-lbr
 
 proof-rules: .venv/.developed  ## every seven-card hand; the property tests on examples never seen before
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -66,6 +67,9 @@ proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger 
 	@mkdir -p $(PROOFS)
 	$(BIN)/python -m pytest -m proof tests/proof/test_cards_proof.py tests/proof/test_trainers_proof.py
 	$(BIN)/python -m benchmarks.sampling > $(PROOFS)/sampling.md
+
+proof-lbr: .venv/.developed  ## local best response: chances before the flop, board by board; hundreds of small strategies
+	$(BIN)/python -m pytest -m proof tests/proof/test_lbr_proof.py
 
 clean:
 	rm -rf .venv

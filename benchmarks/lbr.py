@@ -1,0 +1,69 @@
+"""Local best response: hands a second against the blueprint that ships, and what chances of winning cost."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from dealer_tools.lbr import kernels
+from dealer_tools.lbr.equity import preflop_margins
+from dealer_tools.lbr.hand import Players
+from dealer_tools.lbr.settings import Setting
+from protocol.cards import parse_cards
+from protocol.dealing import CardStream
+from protocol.game import DEFAULT_GAME, Game, load_game
+from protocol.kernels import rank_tables
+from strategies.registry import make_strategy
+from strategies.strategy import Strategy
+
+_PAIRS = {Setting.FC: 500, Setting.FCPA_LATE: 300, Setting.LATE_56: 100, Setting.FLOP_56: 100}
+_WARM_UP = 10
+_RUNS = 20
+
+
+def run() -> dict[str, object]:
+    """One thread; the first hands, which compile and load, are not counted."""
+    begun = time.perf_counter()
+    preflop_margins()
+    report: dict[str, object] = {"chances_before_the_flop_ready_s": round(time.perf_counter() - begun, 2)}
+    hole, wins = np.array(parse_cards("JhJd"), np.uint8), np.empty(1326)
+    for street, board in (("flop", "2c7d7h"), ("turn", "2c7d7hTs"), ("river", "2c7d7hTsAc")):
+        cards = np.array(parse_cards(board), np.uint8)
+        took = _seconds(lambda cards=cards: kernels.equity_into(rank_tables(), hole, cards, wins))  # type: ignore[misc]
+        report[f"chances_on_the_{street}_us"] = round(1e6 * took, 1)
+    game = load_game(DEFAULT_GAME).game
+    strategy = make_strategy("blueprint", game)
+    for setting in _PAIRS:
+        wall, core = _rates(game, setting, strategy)
+        report |= {f"{setting}_hands_a_second": wall, f"{setting}_hands_a_core_second": core}
+    return report
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    work()
+    took = []
+    for _ in range(_RUNS):
+        begun = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - begun)
+    return statistics.median(took)
+
+
+def _rates(game: Game, setting: Setting, strategy: Strategy) -> tuple[float, float]:
+    """Hands a second, by the clock and by the core's time, which programs beside it do not change much."""
+    players, stream = Players(game, setting, strategy, 1), CardStream(game, 1)
+    for number in range(_WARM_UP):
+        players.pair(number, stream.deal())
+    begun, begun_core = time.perf_counter(), time.process_time()
+    for number in range(_PAIRS[setting]):
+        players.pair(_WARM_UP + number, stream.deal())
+    hands = 2 * _PAIRS[setting]
+    return round(hands / (time.perf_counter() - begun), 1), round(hands / (time.process_time() - begun_core), 1)
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))
