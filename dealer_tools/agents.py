@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from protocol.errors import ConfigError, quote
 from protocol.game import Game, load_game
@@ -45,9 +46,7 @@ def agent_settings(options: argparse.Namespace) -> StrategySettings:
         problem = error.errors()[0]
         key, value = ".".join(map(str, problem["loc"])), problem["input"]
         shown = quote(value) if isinstance(value, str) else repr(value)[:100]
-        raise ConfigError(
-            f"{options.config}: {key} = {shown}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
-        ) from None
+        raise ConfigError(f"{options.config}: {key} = {shown}: {_expected(problem)}") from None
     if options.blueprint is not None:
         blueprint = settings.blueprint.model_copy(update={"file": str(options.blueprint)})
         settings = settings.model_copy(update={"blueprint": blueprint})
@@ -78,6 +77,14 @@ def seconds(text: str) -> float:
     if found is None or not float(found.group(1)):
         raise ConfigError(f"--think {quote(text)}: expected seconds above 0, as in 0.5s, 2s or 7s")
     return float(found.group(1))
+
+
+def _expected(problem: ErrorDetails) -> str:
+    """What pydantic wanted; what a validator of ours says is in our words already."""
+    if problem["type"] == "extra_forbidden":
+        return "unknown key: expected one that `paratus bot --print-config` shows"
+    said = str(problem.get("ctx", {}).get("error", problem["msg"]))
+    return said.replace("Input should be", "expected")
 
 
 def _read(path: Path) -> dict[str, Any]:

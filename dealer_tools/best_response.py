@@ -36,7 +36,7 @@ F64 = npt.NDArray[np.float64]
 Past = tuple[Decided, ...]
 
 MOST_STATES: Final = 300_000
-"""Public decisions, each counted for every board, that are gone through; about 10,000 a second."""
+"""Public decisions, each counted for every board, that are gone through; about 3,000 a second."""
 _MOST_HANDS: Final = 1_500
 
 

@@ -411,8 +411,11 @@ def test_what_is_refused(call, options, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[nested.turn]\niterations = 0\nshare = 1.0\n", "nested.turn.iterations = 0: input should be greater than"),
-        ("[netsed]\nbase = 'random'\n", "netsed"),
+        (
+            "[nested.turn]\niterations = 0\nshare = 1.0\n",
+            "nested.turn.iterations = 0: expected greater than or equal to 1",
+        ),
+        ("[netsed]\nbase = 'random'\n", "netsed = {'base': 'random'}: unknown key: expected one that"),
         ("[router\n", "not a TOML file"),
     ],
 )

@@ -37,6 +37,20 @@ MEANING: Final = (
     "nothing: another opponent may still win."
 )
 
+_EPILOG: Final = """\
+settings: what the opponent may do (it checks where nothing is owed)
+  fc         fold, call
+  fcpa-late  call before the turn; then fold, call, the pot, all-in
+  56-late    call before the turn; then fold, call, 56 bets from 0.05 to 109 pots
+  56-flop    call before the flop; on the flop fold, call, the 56 bets; then fold, call
+  modicum-a  fold or bet 0.75 pot first; then fold, call
+  modicum-b  bet 0.75 pot first, call before the flop; on the flop fold, call, eleven bets from 0.33 to 338 pots; then
+             fold, call
+
+An agent that searches thinks for as many iterations as its settings say, and equal commands give equal results, unless
+--think is given. Settings that weigh the first decision need a table that is computed once (a minute or two).
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Against whom, and what the local best response may do."""
@@ -44,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Play a local best response, which knows the agent's policy for every hand, against an agent: each deal with "
         "both seats. Prints what it wins."
     )
-    parser.epilog = "settings: fold/call; or check/call until the turn or the flop, then more; see docs"
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
     parser.add_argument("agent", metavar="AGENT", help=", ".join(STRATEGIES))
     parser.add_argument(
         "--setting", required=True, choices=[str(each) for each in Setting], help="what the opponent may do where"
@@ -96,6 +111,7 @@ def play(plan: Plan, strategy: Strategy, file: PairFile | None) -> list[Pair]:
     """All pairs of a plan; those that the file has are not played again."""
     pairs = list(file.pairs) if file is not None else []
     players = Players(plan.game, plan.setting, strategy, plan.seed, plan.think_s)
+    players.prepare()
     stream = CardStream(plan.game, plan.seed)
     with HandsBar(f"{plan.setting} v {plan.agent}", 2 * plan.deals) as bar:
         for number in range(plan.deals):

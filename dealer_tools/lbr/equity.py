@@ -6,7 +6,7 @@ card with ours or the board. So they need to be found once for a hand and a boar
 - flop, turn, river of hold'em: every completion of the board is ranked (1,081, 46 or one; 6 ms, 0.5 ms, 20 µs).
 - before the flop: a table of all hands against one of each of the 169 classes, over all 1,712,304 boards that a pair of
   hands allows. It is made of whole numbers, by ranking the 134,459 canonical boards, the first time that it is needed
-  (a minute), and kept in the user's cache folder. A file that is not what was computed here is computed again.
+  (a minute or two), and kept in the user's cache folder. A file that is not what was computed here is computed again.
 - other games: by enumeration in plain Python, for decks small enough.
 """
 
@@ -90,6 +90,11 @@ class Equities:
         self._holdem = len(game.deck()) == NUM_CARDS and game.num_hole_cards == 2 and sum(game.num_board_cards) == 5
         self._known: OrderedDict[tuple[tuple[Card, ...], tuple[Card, ...]], Equity] = OrderedDict()
         self._ranks: dict[tuple[Card, ...], list[int]] = {}
+
+    def prepare(self) -> None:
+        """Read or compute the table for decisions before the flop."""
+        if self._holdem:
+            preflop_margins()
 
     def of(self, hole: Sequence[Card], board: Sequence[Card]) -> Equity:
         """A hand on a board, or before there is any."""

@@ -14,7 +14,7 @@ from typing import Final
 from dealer_tools.chair import Chair
 from dealer_tools.lbr.equity import F64, Equities
 from dealer_tools.lbr.response import LocalBestResponse, after, showdown_chips
-from dealer_tools.lbr.settings import Setting
+from dealer_tools.lbr.settings import Setting, needs_preflop_chances
 from protocol.cards import Card, cards_text
 from protocol.game import Game, Position
 from protocol.state import FOLD, Action, Deal, State, apply, payoffs, start
@@ -48,6 +48,11 @@ class Players:
         self._equities = Equities(game)
         self._response = LocalBestResponse(setting, self._equities)
         self._chairs = [Chair(strategy, seed, f"lbr/{leg}", think_s) for leg in LEGS]
+
+    def prepare(self) -> None:
+        """Do now what the first hand would have to wait for."""
+        if needs_preflop_chances(self._response.setting):
+            self._equities.prepare()
 
     def pair(self, hand: int, deal: Deal) -> tuple[Played, Played]:
         """A deal with both seats."""
