@@ -5,8 +5,10 @@ illegal is replaced by its spare, or by check or fold, and that is counted.
 
 Questions about bets that are only considered ("imagined") are asked with draws of their own. A strategy may draw how it
 takes a bet of an odd size; an opponent that could see that draw before it bets would choose the size that is taken
-wrongly this time, and win more than a best response to the strategy does. The draws of decisions that were made are
-known: the range is that of the policies as they were played.
+wrongly this time, and win more than a best response to the strategy does (against the blueprint that ships, with 56
+bets, four times as much). A single draw of its own would mislead it as often: so a strategy that answers at once is
+asked several times, until it has given the same answer often enough. One that searches is asked once. The draws of
+decisions that were made are known: the range is that of the policies as they were played.
 
 Time. Without `think_s` a decision has all the time there is, and a search ends with the iterations that its settings
 say: so equal plans give equal hands. With it a hand may take so long on average, as with `paratus bot --think`.
@@ -19,18 +21,25 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from protocol.cards import Card
 from protocol.game import Position
-from protocol.state import Action, State
+from protocol.state import FOLD, Action, State
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
 from strategies.policy import Policy, check_policy
 from strategies.strategy import Budget, Decided, HasSpare, Spot, Strategy
 
+F64 = npt.NDArray[np.float64]
+
 _ALL_DAY_S: Final = 1e9
 _RESPONSE_S: Final = 600.0
 """The limit on a response that `paratus bot` assumes."""
-_IMAGINED: Final = " imagined"
+_QUESTIONS: Final = 3
+"""After so many equal answers about a bet it is taken to have no others."""
+_MOST_QUESTIONS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +58,18 @@ class Chair:
         """What it does at a decision of the match."""
         return self._ask(Spot(hand, position, state, board, past), self.match)
 
-    def imagined(
+    def folding(
         self, hand: int, position: Position, state: State, board: tuple[Card, ...], past: tuple[Decided, ...]
-    ) -> Policy:
-        """What it would do at a decision that may never come."""
-        return self._ask(Spot(hand, position, state, board, past), self.match + _IMAGINED)
+    ) -> F64:
+        """[hand] how likely it folds at a decision that may never come, on average over what it draws."""
+        spot, answers = Spot(hand, position, state, board, past), []
+        for number in range(_MOST_QUESTIONS if self.strategy.inline else 1):
+            answer = self._ask(spot, f"{self.match} imagined {number}").likelihood(FOLD).astype(np.float64)
+            answers.append(answer)
+            if number + 1 == _QUESTIONS and all(np.array_equal(answer, each) for each in answers):
+                break
+        mean: F64 = sum(answers, np.zeros(1)) / len(answers)  # a fallback may answer for all hands at once
+        return mean
 
     def drawn(self, hand: int, state: State, policy: Policy, column: int) -> Action:
         """The action of the hand that it holds."""

@@ -17,7 +17,7 @@ from dealer_tools.lbr.response import LocalBestResponse, after, showdown_chips
 from dealer_tools.lbr.settings import Setting, needs_preflop_chances
 from protocol.cards import Card, cards_text
 from protocol.game import Game, Position
-from protocol.state import FOLD, Action, Deal, State, apply, payoffs, start
+from protocol.state import Action, Deal, State, apply, payoffs, start
 from strategies.policy import hand_column
 from strategies.strategy import Decided, Strategy
 
@@ -90,8 +90,7 @@ class Players:
         seat, board = state.actor, self._board(state, deal)
 
         def folding(raised: State) -> F64:
-            policy = self._chairs[seat].imagined(hand, Position(1 - seat), raised, board, past)
-            return policy.likelihood(FOLD).astype("float64")
+            return self._chairs[seat].folding(hand, Position(1 - seat), raised, board, past)
 
         return self._response.action(state, deal.hole[seat], board, weights, folding, first=first)
 
