@@ -20,7 +20,7 @@ from protocol.kernels import rank_tables
 from strategies.registry import make_strategy
 from strategies.strategy import Strategy
 
-_PAIRS = {Setting.FC: 500, Setting.FCPA_LATE: 300, Setting.LATE_56: 100, Setting.FLOP_56: 100}
+_PAIRS = {Setting.FC: 500, Setting.FCPA_LATE: 300, Setting.LATE_56: 40, Setting.FLOP_56: 40}
 _WARM_UP = 10
 _RUNS = 20
 

@@ -5,10 +5,11 @@ illegal is replaced by its spare, or by check or fold, and that is counted.
 
 Questions about bets that are only considered ("imagined") are asked with draws of their own. A strategy may draw how it
 takes a bet of an odd size; an opponent that could see that draw before it bets would choose the size that is taken
-wrongly this time, and win more than a best response to the strategy does (against the blueprint that ships, with 56
-bets, four times as much). A single draw of its own would mislead it as often: so a strategy that answers at once is
-asked several times, until it has given the same answer often enough. One that searches is asked once. The draws of
-decisions that were made are known: the range is that of the policies as they were played.
+wrongly this time, and win more than a best response to the strategy does. (Against the blueprint that ships, 56-late,
+the same 1,000 deals: 5,427 mbb/g, standard error 550, with the draws known, 1,404, standard error 668, with one draw
+apart.) What a bet meets is the mean over several draws: a strategy that answers at once is asked until it has given the
+same answer three times, or eight times in all. One that searches is asked once. The draws of decisions that were made
+are known: the range is that of the policies as they were played.
 
 Time. Without `think_s` a decision has all the time there is, and a search ends with the iterations that its settings
 say: so equal plans give equal hands. With it a hand may take so long on average, as with `paratus bot --think`.
