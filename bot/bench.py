@@ -13,20 +13,8 @@ from typing import Any, Final
 from protocol.errors import ConfigError, quote
 
 BENCHMARKS: Final = (
-    *(
-        "rules",
-        "ranking",
-        "store",
-        "startup",
-        "matches",
-        "solver",
-        "search",
-        "trainer",
-        "lookup",
-        "bot",
-        "logs",
-        "score",
-    ),
+    *("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "lbr", "bot"),
+    *("logs", "score"),
 )
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
@@ -40,6 +28,7 @@ trainer                               both forms of sampling: walks and updates 
                                       --contest which plays better after so many CPU seconds of training each
 lookup                                files of a blueprint: written, opened, verified; decisions by it, with bets that
                                       its tree has, and with others
+lbr                                   local best response: hands a second against the blueprint, chances of winning
 bot                                   the default agent against itself: seconds a hand and a decision, iterations by
                                       route, run-outs a second, start, memory
 logs                                  files of played hands, read and written: microseconds a hand by format

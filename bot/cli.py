@@ -19,6 +19,11 @@ COMMANDS: Final = {
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
     "score": ("dealer_tools.scoring.command", "say who is better: win rates with the luck taken out"),
     "replay": ("dealer_tools.scoring.replay_command", "show a hand of a log step by step, and what was luck in it"),
+    "lbr": ("dealer_tools.lbr.command", "measure how much a local best response wins against an agent"),
+    "exploitability": (
+        "dealer_tools.exploitability",
+        "compute what best responses win against an agent, in a small game",
+    ),
     "solve": ("bot.study.command", "solve one spot and look at the answer"),
     "blueprint": ("bot.blueprints.command", "look at a blueprint: what it is, whether it is whole, what it plays"),
     "bench": ("bot.bench", "measure how fast this machine is (from the source only)"),

@@ -187,13 +187,25 @@ def hand_columns(game: Game) -> int:
     return comb(game.num_suits * game.num_ranks, game.num_hole_cards)
 
 
+def holes_of(game: Game) -> list[tuple[Card, ...]]:
+    """All hands in the order of columns, the cards of each ascending."""
+    return sorted(combinations(sorted(game.deck()), game.num_hole_cards), key=lambda hole: hole[::-1])
+
+
 @lru_cache(maxsize=64)
 def _live_columns(game: Game, board: tuple[Card, ...]) -> npt.NDArray[np.bool_]:
     """Which hands the board allows, by column."""
-    live = np.zeros(hand_columns(game), np.bool_)
-    for hole in combinations([card for card in game.deck() if card not in board], game.num_hole_cards):
-        live[hand_column(game, hole)] = True
+    live, holding = np.ones(hand_columns(game), np.bool_), _holding(game)
+    for card in board:
+        live &= ~holding[card]
     return live
+
+
+@lru_cache(maxsize=16)
+def _holding(game: Game) -> dict[Card, npt.NDArray[np.bool_]]:
+    """Which hands hold a card, by column."""
+    holes = holes_of(game)
+    return {card: np.array([card in hole for hole in holes]) for card in game.deck()}
 
 
 @lru_cache(maxsize=16)

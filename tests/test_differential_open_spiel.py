@@ -59,7 +59,9 @@ SHIPPED = {
     "holdem.limit.2p.reverse_blinds": 40_000,
     "holdem.limit.3p": 40_000,
     "leduc": 30_000,
+    "leduc.limit.2p": 10_000,
     "kuhn.limit.3p": 10_000,
+    "kuhn.limit.2p": 3_000,
 }
 """Random decisions in each shipped definition."""
 

@@ -33,8 +33,10 @@ SHIPPED = [
     "holdem.limit.3p",
     "holdem.nolimit.2p.reverse_blinds",
     "holdem.nolimit.3p",
+    "kuhn.limit.2p",
     "kuhn.limit.3p",
     "leduc",
+    "leduc.limit.2p",
 ]
 
 GOOD = """\

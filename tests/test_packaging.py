@@ -60,7 +60,7 @@ def test_the_wheel_holds_data_and_nothing_unexpected(wheel):
     assert len(games) >= 6
     assert "bot/paratus.toml" in files(wheel)
     assert {Path(name).suffix for name in files(wheel) if not name.startswith("blueprints/data/")} <= {
-        *(".py", ".game", ".toml", ".typed")
+        *(".py", ".game", ".npz", ".toml", ".typed")
     }
     assert not [name for name in files(wheel) if {"tests", "benchmarks", "docs"} & {*Path(name).parts}]
     for name in games:

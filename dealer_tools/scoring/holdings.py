@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.cards import Card
-from protocol.errors import ParatusError
+from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game
 from protocol.hands import (
     NUM_CLASSES,
@@ -38,6 +38,8 @@ F64 = NDArray[np.float64]
 
 _KEPT: Final = 64
 """So many margins stay in memory: those of a hand or two."""
+_MOST_WORK: Final = 2_000_000
+"""Hands that are ranked for one answer where no kernel knows the game."""
 PREFLOP_FILE: Final = "preflop.npz"
 
 
@@ -50,7 +52,7 @@ class Holdings:
 
     def __init__(self, game: Game) -> None:
         if game.num_players != 2 or game.num_hole_cards > 2:
-            raise ScoreError(
+            raise ConfigError(
                 f"game {game.name}: {game.num_players} players, {game.num_hole_cards} hole cards: "
                 "expected two players with one or two cards each"
             )
@@ -135,6 +137,7 @@ class Holdings:
         rest = self.rest(theirs, board)
         if self._holdem and missing <= 2:
             return _holdem_margins(theirs, board, rest) / self.completions(theirs, board, missing)
+        self._check_work(comb(len(rest), missing))
         from protocol.kernels import rank_hands
 
         totals = np.zeros(self.num_hands)
@@ -143,6 +146,13 @@ class Holdings:
             ranks = rank_hands(np.hstack([self.cards, np.broadcast_to(whole, (self.num_hands, len(whole)))]))
             totals += np.sign(ranks.astype(np.int64) - int(ranks[theirs])) * self.free(coming)
         return totals / self.completions(theirs, board, missing)
+
+    def _check_work(self, boards: int) -> None:
+        if boards * self.num_hands > _MOST_WORK:
+            raise ConfigError(
+                f"{self.game.name}: {boards:,} boards for {self.num_hands:,} hands: expected hold'em with 52 cards, or "
+                f"a deck small enough for {_MOST_WORK:,} hands to be ranked"
+            )
 
 
 def _holdem_margins(theirs: int, board: Sequence[Card], rest: Sequence[Card]) -> F64:

@@ -1,0 +1,110 @@
+"""Options that say how an agent plays which is asked in this process: a configuration, a blueprint, iterations.
+
+A file is one of `paratus bot --config`. The sections that strategies have are read ([router], [nested], [limited],
+[blueprint]); those about the connection, the clock and the store mean nothing here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from protocol.errors import ConfigError, quote
+from protocol.game import Game, load_game
+from strategies.registry import STRATEGIES, make_strategy
+from strategies.settings import StrategySettings
+from strategies.strategy import Strategy
+
+_ELSEWHERE: Final = ("bot", "store", "clock", "wait")
+_MOST_ITERATIONS: Final = 1_000_000
+
+
+def add_agent_options(parser: argparse.ArgumentParser) -> None:
+    """How the agent plays."""
+    parser.add_argument("--config", metavar="FILE", type=Path, help="settings, as of `paratus bot --config`")
+    parser.add_argument(
+        "--blueprint", metavar="FILE", type=Path, help="what agent blueprint plays (default: the one that ships)"
+    )
+    parser.add_argument(
+        "--iterations", metavar="N", type=int, help="of every search (default: as in the settings, whatever they take)"
+    )
+
+
+def agent_settings(options: argparse.Namespace) -> StrategySettings:
+    """What the options say."""
+    document: dict[str, Any] = _read(options.config) if options.config is not None else {}
+    sections = {name: part for name, part in document.items() if name not in _ELSEWHERE}
+    try:
+        settings = StrategySettings.model_validate(sections)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key, value = ".".join(map(str, problem["loc"])), problem["input"]
+        shown = quote(value) if isinstance(value, str) else repr(value)[:100]
+        raise ConfigError(f"{options.config}: {key} = {shown}: {_expected(problem)}") from None
+    if options.blueprint is not None:
+        blueprint = settings.blueprint.model_copy(update={"file": str(options.blueprint)})
+        settings = settings.model_copy(update={"blueprint": blueprint})
+    if options.iterations is not None:
+        settings = _with_iterations(settings, options.iterations)
+    # What other matches have left on disk would count as iterations of this one.
+    return settings.model_copy(update={"limited": settings.limited.model_copy(update={"keep": False})})
+
+
+def load_two_player_game(name: str, command: str) -> Game:
+    """A game that the command can be about."""
+    game = load_game(name).game
+    if game.num_players != 2:
+        raise ConfigError(f"{name}: {game.num_players} players: expected a game for two (`paratus {command}`)")
+    return game
+
+
+def make_agent(name: str, game: Game, options: argparse.Namespace) -> Strategy:
+    """The agent as the options say; refuses a name that is none before anything is loaded."""
+    if name not in STRATEGIES:
+        raise ConfigError(f"agent {quote(name)} is not known: expected one of {', '.join(STRATEGIES)}")
+    return make_strategy(name, game, agent_settings(options))
+
+
+def seconds(text: str) -> float:
+    """`0.5`, `2s`."""
+    found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?s?", text.strip())
+    if found is None or not float(found.group(1)):
+        raise ConfigError(f"--think {quote(text)}: expected seconds above 0, as in 0.5s, 2s or 7s")
+    return float(found.group(1))
+
+
+def _expected(problem: ErrorDetails) -> str:
+    """What pydantic wanted; what a validator of ours says is in our words already."""
+    if problem["type"] == "extra_forbidden":
+        return "unknown key: expected one that `paratus bot --print-config` shows"
+    said = str(problem.get("ctx", {}).get("error", problem["msg"]))
+    return said.replace("Input should be", "expected")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}: expected a configuration file") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from None
+
+
+def _with_iterations(settings: StrategySettings, iterations: int) -> StrategySettings:
+    if not 1 <= iterations <= _MOST_ITERATIONS:
+        raise ConfigError(f"--iterations {iterations}: expected 1 to {_MOST_ITERATIONS:,}")
+    nested, limited = settings.nested, settings.limited
+    count = {"iterations": iterations}
+    nested = nested.model_copy(
+        update={"turn": nested.turn.model_copy(update=count), "river": nested.river.model_copy(update=count)}
+    )
+    limited = limited.model_copy(
+        update={"preflop": limited.preflop.model_copy(update=count), "flop": limited.flop.model_copy(update=count)}
+    )
+    return settings.model_copy(update={"nested": nested, "limited": limited})

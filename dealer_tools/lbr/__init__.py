@@ -1,0 +1,1 @@
+"""Local best response: an opponent that knows an agent's policy, and how much it wins."""
