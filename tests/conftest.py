@@ -49,3 +49,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ranks = {name: rank for rank, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: ranks.get(item.path.name, len(ranks)))
+
+
+MANY = 2000
+"""Tests, of which some will need the solver."""
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Before the first test, where no limit of time runs yet, two workers compile the solver, each for one storage.
+
+    Nothing else takes as long to compile. Whoever runs few tests waits for it only in one that needs it.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker and len(session.items) > MANY:
+        from solver.warm import BITS, warm_up
+
+        warm_up(BITS[int(worker.removeprefix("gw")) % len(BITS)])
