@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -40,11 +40,16 @@ _EXPECTED: Final = {
 Seconds = Annotated[float, Field(gt=0, le=1e9)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A part of a configuration file."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class BotSection(_Section):
+Model = TypeVar("Model", bound=Section)
+
+
+class BotSection(Section):
     """Who plays what."""
 
     agent: str = DEFAULT_AGENT
@@ -54,7 +59,7 @@ class BotSection(_Section):
     hands: int = Field(default=0, ge=0, le=2**31)
 
 
-class StoreSection(_Section):
+class StoreSection(Section):
     """What is kept."""
 
     enabled: bool = True
@@ -62,7 +67,7 @@ class StoreSection(_Section):
     resume: bool = False
 
 
-class ClockSection(_Section):
+class ClockSection(Section):
     """The dealer's limits on our thinking."""
 
     response_s: Seconds = 600.0
@@ -79,7 +84,7 @@ class ClockSection(_Section):
         return Limits(round(self.response_s * 1e3), round(self.hand_s * 1e3), round(self.per_hand_s * 1e3))
 
 
-class WaitSection(_Section):
+class WaitSection(Section):
     """How long we wait for the dealer."""
 
     connect_s: Seconds = 30.0
@@ -87,7 +92,7 @@ class WaitSection(_Section):
     line_s: Seconds = 1260.0
 
 
-class BotConfig(_Section):
+class BotConfig(Section):
     """All of it."""
 
     bot: BotSection = BotSection()
@@ -107,6 +112,11 @@ class BotConfig(_Section):
 
 def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotConfig:
     """The configuration from a file (or the defaults), with single settings replaced."""
+    return read_settings(BotConfig, path, overrides)
+
+
+def read_settings(kind: type[Model], path: Path | None, overrides: dict[str, dict[str, Any]]) -> Model:
+    """The same for any kind of configuration."""
     settings: dict[str, Any] = {}
     if path is not None:
         try:
@@ -120,22 +130,25 @@ def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotC
         if isinstance(given, dict):
             given.update(values)
     try:
-        return BotConfig.model_validate(settings)
+        return kind.model_validate(settings)
     except ValidationError as error:
-        raise ConfigError(_message(error.errors()[0], path, overrides)) from None
+        problem = error.errors()[0]
+        section, *rest = map(str, problem["loc"] or ("",))
+        place = "options" if rest and rest[0] in overrides.get(section, ()) else path
+        raise ConfigError(f"{place}: {explained(kind, problem)}") from None
 
 
-def _message(problem: ErrorDetails, path: Path | None, overrides: dict[str, dict[str, Any]]) -> str:
-    section, *rest = map(str, problem["loc"])
-    place = "options" if rest and rest[0] in overrides.get(section, ()) else path
+def explained(kind: type[Section], problem: ErrorDetails) -> str:
+    """What is wrong with a setting of a model, in one line."""
+    section, *rest = map(str, problem["loc"] or ("",))
     key, value, expected = ".".join((section, *rest)), problem["input"], _expected(problem)
     if problem["type"] == "extra_forbidden":
-        expected = f"unknown key: expected one of {', '.join(_keys(problem['loc'][:-1]))}"
+        expected = f"unknown key: expected one of {', '.join(_keys(kind, problem['loc'][:-1]))}"
     elif problem["type"] == "model_type":
         expected = f"expected a section [{section}]"
     shown_key = key if key.isprintable() and len(key) <= 100 else quote(key)
     shown_value = quote(value) if isinstance(value, str) else repr(value)[:100]
-    return f"{place}: {shown_key} = {shown_value}: {expected}"
+    return f"{shown_key} = {shown_value}: {expected}"
 
 
 def _expected(problem: ErrorDetails) -> str:
@@ -150,9 +163,9 @@ def _expected(problem: ErrorDetails) -> str:
     return f"expected {known.format(**shown)}"
 
 
-def _keys(path: Sequence[str | int]) -> list[str]:
+def _keys(kind: type[Section], path: Sequence[str | int]) -> list[str]:
     """The keys of the section at a path; numbers count the entries of a list."""
-    model: Any = BotConfig
+    model: Any = kind
     for key in path:
         if isinstance(key, str):
             model = model.model_fields[key].annotation

@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
 from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, LocalProtocolError, quote
@@ -134,14 +134,14 @@ def _expire(waiter: asyncio.Future[None], timeout_s: float) -> None:
         waiter.set_exception(DeadlineExceeded(f"nothing arrived within {timeout_s:.1f} s"))
 
 
-async def connect(host: str, port: int, timeout_s: float) -> LineStream:
+async def connect(host: str, port: int, timeout_s: float, make: Callable[[], LineStream] = LineStream) -> LineStream:
     """Open a connection, trying again until `timeout_s` has passed: the dealer may start a moment after us."""
     loop = asyncio.get_running_loop()
     deadline, pause = loop.time() + timeout_s, 0.05
     while True:
         try:
             async with asyncio.timeout_at(deadline):
-                _, stream = await loop.create_connection(LineStream, host, port)
+                _, stream = await loop.create_connection(make, host, port)
                 return stream
         except TimeoutError:
             raise DeadlineExceeded(f"{host}:{port} did not accept the connection within {timeout_s:.1f} s") from None

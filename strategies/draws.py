@@ -15,8 +15,10 @@ class Draws:
     """The sequence of uniform numbers that belongs to a key."""
 
     def __init__(self, seed: int, match: str, hand: int, decision: int, purpose: str) -> None:
+        self.key = seed, match, hand, decision, purpose
+        """What it was made of: enough to make it again elsewhere."""
         self._hand = seed, match, hand
-        self._key = f"{seed}\0{match!a}\0{hand}\0{decision}\0{purpose!a}".encode()
+        self._bytes = f"{seed}\0{match!a}\0{hand}\0{decision}\0{purpose!a}".encode()
         self._block = b""
         self._at = 0
         self._blocks = 0
@@ -28,7 +30,7 @@ class Draws:
     def word(self) -> int:
         """A uniform 64-bit number."""
         if self._at >= len(self._block):
-            self._block = blake2b(self._key, salt=self._blocks.to_bytes(8, "little")).digest()
+            self._block = blake2b(self._bytes, salt=self._blocks.to_bytes(8, "little")).digest()
             self._blocks += 1
             self._at = 0
         word = int.from_bytes(self._block[self._at : self._at + _WORD_BYTES], "little")

@@ -20,6 +20,7 @@ come before the policy is rounded and logged: what is stored is what is drawn fr
 
 from __future__ import annotations
 
+import copy
 import logging
 from dataclasses import replace
 from typing import Final, Protocol
@@ -68,6 +69,18 @@ class Router:
             base = self._searches[LimitedSearch.route] = LimitedSearch(game, settings.limited, self._blueprint)
         if NestedSearch.route in table:
             self._searches[NestedSearch.route] = NestedSearch(game, settings.nested, base)
+
+    def another(self) -> Router:
+        """For another match."""
+        made = copy.copy(self)
+        made._searches = dict(self._searches)
+        limited, nested = self._searches.get(LimitedSearch.route), self._searches.get(NestedSearch.route)
+        over: Strategy = self._blueprint
+        if isinstance(limited, LimitedSearch):
+            over = made._searches[LimitedSearch.route] = limited.another()
+        if isinstance(nested, NestedSearch):
+            made._searches[NestedSearch.route] = nested.over(over)
+        return made
 
     @property
     def lookup(self) -> Lookup:

@@ -215,6 +215,19 @@ class MatchStore:
             return False
         return not found[0]
 
+    def checkpoint_elsewhere(self) -> None:
+        """Leave it to `checkpoint` to tidy up, which then is no part of any `flush`."""
+        with contextlib.suppress(sqlite3.Error):
+            self._db.execute("PRAGMA wal_autocheckpoint = 0")
+
+    def checkpoint(self) -> None:
+        """Move what was written from the log of the file into the file, as far as nobody is in the way.
+
+        It waits for the disk, as no other method does, and may run in another thread while this one writes.
+        """
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(self.path, timeout=0)) as other:
+            other.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def close(self) -> None:
         """Write what waits and close; raises `StoreError` if something could not be written."""
         if self._waiting:
@@ -296,7 +309,8 @@ def _open(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and not _looks_right(path):  # SQLite takes a few bytes of anything for an empty database
             raise StoreError(f"match store {path}: file is not a database: expected a match store or a new file")
-        db = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
+        # Used by one thread at a time, but not always the same: a server opens and closes stores in threads.
+        db = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S, check_same_thread=False)
     except (OSError, ValueError, sqlite3.Error) as error:
         raise StoreError(f"match store {path}: cannot be opened: {error}") from None
     try:

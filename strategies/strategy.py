@@ -102,6 +102,15 @@ class HasSpare(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsHands(Protocol):
+    """A strategy that keeps what it found out about a hand for its next decisions, so that matches need one each."""
+
+    def another(self) -> Strategy:
+        """One for another match: it shares what is large, and knows of no hand. Not to be used at the same time."""
+        ...
+
+
 class StrategyFactory(Protocol):
     """Builds a strategy for a game, or raises `ConfigError` if it cannot play it."""
 

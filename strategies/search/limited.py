@@ -20,6 +20,7 @@ how they were spread over hands.
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import time
@@ -141,6 +142,12 @@ class LimitedSearch:
         self._hand: tuple[int, int] | None = None
         self._streets: dict[str, Street] = {}
         self._warm_up()
+
+    def another(self) -> LimitedSearch:
+        """For another match."""
+        made = copy.copy(self)
+        made._hand, made._streets, made._iteration_s = None, {}, dict(self._iteration_s)
+        return made
 
     def identity(self) -> dict[str, str]:
         base = {f"base {key}": value for key, value in self._base.identity().items()}

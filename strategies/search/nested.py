@@ -24,6 +24,7 @@ is to check or fold. Iterations are logged, so that a replay can repeat them.
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import time
@@ -49,7 +50,7 @@ from strategies.policy import Origin, Policy, round_columns
 from strategies.search.ranges import alive, everyone, modelled, narrowed, our_range, replayed, street_start
 from strategies.search.settings import NestedSettings
 from strategies.search.subgames import MOST_NODES, PLAY, Question, Solved
-from strategies.strategy import Budget, Spot, Strategy
+from strategies.strategy import Budget, KeepsHands, Spot, Strategy
 from strategies.suitable import check_searchable
 
 _TURN: Final = 2
@@ -128,6 +129,16 @@ class NestedSearch:
         self._hand: _Hand | None = None
         self._s_per_pair, self._nodes_per_s = _S_PER_PAIR, _NODES_PER_S
         warm_up(PLAY.bits)
+
+    def another(self) -> NestedSearch:
+        """For another match."""
+        return self.over(self._base.another() if isinstance(self._base, KeepsHands) else self._base)
+
+    def over(self, base: Strategy) -> NestedSearch:
+        """For another match, whose actions before the turn `base` decides."""
+        made = copy.copy(self)
+        made._base, made._hand = base, None
+        return made
 
     def identity(self) -> dict[str, str]:
         base = {f"base {key}": value for key, value in self._base.identity().items()}
