@@ -15,6 +15,8 @@ from protocol.errors import ConfigError, ParatusError, quote
 
 COMMANDS: Final = {
     "bot": ("bot.play", "play a match against an ACPC dealer"),
+    "serve": ("bot.serve.command", "play many matches at once, as a server"),
+    "ctl": ("bot.serve.ctl", "tell a running server what to do"),
     "deal": ("dealer_tools.deal", "be the dealer of a match"),
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
     "score": ("dealer_tools.scoring.command", "say who is better: win rates with the luck taken out"),

@@ -1,0 +1,189 @@
+"""Workers: what they are told and say, and what becomes of matches when they crash or hang."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from blueprint_files import HOLDEM, folder, settings_for
+from processes import Processes, stored_decisions, toml
+from serving import Dealt, Served, deal_all, stores
+
+from bot.config import BotConfig, BotSection
+from bot.serve.agents import Agents, Distant
+from bot.serve.frames import FrameError, Memory, policy_data, read_policy, read_spot, sizes, spot_data
+from bot.serve.pool import Patience, Pool, WorkerFailed
+from bot.serve.worker import Worker
+from protocol.log import Limits
+from protocol.state import start
+from protocol.wire import read_betting
+from strategies.draws import Draws
+from strategies.policy import Origin, alike
+from strategies.registry import make_strategy
+from strategies.strategy import Budget, Decided, Spot
+
+SEAT = {"agent": "random", "game": "", "name": "holdem", "settings": {}}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Processes]:
+    with Processes(tmp_path) as processes:
+        yield processes
+
+
+def spot_at(betting: str, past: tuple[Decided, ...] = (), hand: int = 3) -> Spot:
+    state = read_betting(start(HOLDEM), betting)
+    board = tuple(list(HOLDEM.deck())[: HOLDEM.board_cards_by(state.street)])
+    return Spot(hand, state.actor, state, board, past)
+
+
+def opened(agent: str = "random"):
+    return Agents().open(BotConfig(bot=BotSection(agent=agent)), HOLDEM)
+
+
+def decided(betting: str) -> Decided:
+    spot = spot_at(betting)
+    draws = Draws(1, "m", 3, len(spot.state.actions), "strategy")
+    return Decided(spot.state, make_strategy("random", HOLDEM).policy(spot, Budget(0, 0), draws))
+
+
+# --- What is said -----------------------------------------------------------------------------------------------------
+
+
+def test_a_decision_arrives_as_it_was_sent():
+    past = (decided(""), decided("cr300"))
+    spot, draws = spot_at("cr300c/cr700", past), Draws(7, "naïve \0 match", 3, 5, "strategy")
+    back, drawn = read_spot(HOLDEM, *spot_data(spot, draws), Memory())
+    assert (back.hand, back.position, back.state, back.board) == (spot.hand, spot.position, spot.state, spot.board)
+    assert [each.state for each in back.past] == [each.state for each in past]
+    for ours, theirs in zip(past, back.past, strict=True):
+        assert ours.policy.support == theirs.policy.support
+        assert (ours.policy.weights == theirs.policy.weights).all()
+        assert ours.policy.origin == theirs.policy.origin
+    assert drawn.key == draws.key
+    assert drawn.word() == draws.word()
+
+
+def test_a_worker_knows_its_own_policies_again():
+    memory, past = Memory(), (decided(""),)
+    memory.begin(3)
+    memory.made[""] = past[0].policy
+    data = spot_data(spot_at("cr300", past), Draws(1, "m", 3, 2, "strategy"))
+    assert read_spot(HOLDEM, *data, memory)[0].past[0].policy is past[0].policy
+    assert read_spot(HOLDEM, *data, Memory())[0].past[0].policy is not past[0].policy
+    other = Memory(3, {"": alike((past[0].policy.support[0],), (1.0,), Origin("other"))})
+    assert read_spot(HOLDEM, *data, other)[0].past[0].policy is not other.made[""]
+
+
+def test_frames_that_are_refused():
+    with pytest.raises(FrameError, match="expected at most"):
+        sizes(b"\xff" * 8)
+    data, blob = policy_data(decided("").policy)
+    with pytest.raises(FrameError, match="expected"):
+        read_policy(data, blob + b"\0")
+
+
+def test_a_worker_that_is_asked_nonsense_goes_on():
+    worker = Worker()
+    assert worker.answer({"do": "dance"}, b"")[0]["say"] == "refused"
+    assert worker.answer({"do": "decide", "ask": 5, "match": "nobody"}, b"")[0]["say"] == "failed"
+    assert worker.answer({"do": "seat", "match": "m", **SEAT}, b"")[0]["say"] == "refused"
+    assert worker.answer({"do": "leave", "match": "m"}, b"") is None
+
+
+# --- A pool of real workers -------------------------------------------------------------------------------------------
+
+
+async def test_a_distant_policy_is_that_of_the_strategy_itself():
+    agent = opened()
+    async with Pool(1, Patience()).open() as pool:
+        identity = await pool.seat("m", agent.seat())
+        distant = Distant(agent, "m", pool, identity)
+        assert distant.identity() == make_strategy("random", HOLDEM).identity()
+        for hand in range(5):
+            spot = spot_at("r300c/", hand=hand)
+            budget = Budget(time.monotonic() + 20, 5.0)
+            far = await asyncio.to_thread(distant.policy, spot, budget, Draws(1, "m", hand, 2, "strategy"))
+            near = make_strategy("random", HOLDEM).policy(spot, budget, Draws(1, "m", hand, 2, "strategy"))
+            assert far.support == near.support
+            assert (far.weights == near.weights).all()
+        with pytest.raises(WorkerFailed):  # and goes on
+            await pool.think("m", {"hand": 1}, b"", Budget(time.monotonic() + 20, 5.0))
+        pool.leave("m")
+
+
+async def test_a_worker_that_hangs_is_replaced_and_nobody_is_late():
+    agent = opened()
+    async with Pool(1, Patience(hung_s=0.3)).open() as pool:
+        distant = Distant(agent, "m", pool, await pool.seat("m", agent.seat()))
+        first = pool.places[0].pid
+        os.kill(first, signal.SIGSTOP)
+        begun_s = time.monotonic()
+        budget = Budget(begun_s + 0.5, 5.0)
+        with pytest.raises(Exception, match=r"not back in time|ended"):
+            await asyncio.to_thread(distant.policy, spot_at(""), budget, Draws(1, "m", 1, 0, "strategy"))
+        assert time.monotonic() - begun_s < 3.0
+        assert distant.spare(spot_at(""), Draws(1, "m", 1, 0, "strategy")).origin.is_fallback
+        budget = Budget(time.monotonic() + 60, 60.0)  # waits for the next worker, which knows the match
+        policy = await asyncio.to_thread(distant.policy, spot_at(""), budget, Draws(1, "m", 1, 0, "strategy"))
+        assert policy.support
+        assert pool.places[0].pid != first
+        assert pool.replaced == 1
+
+
+# --- Whole matches ----------------------------------------------------------------------------------------------------
+
+QUICK = {"keep": False, "threads": 1}
+
+
+def searching(where: Path) -> str:
+    """A bot's file whose flops are searched, over a random blueprint."""
+    lookup = settings_for(HOLDEM)
+    path = where / "bot.toml"
+    path.write_text(
+        toml({"router": {"turn": "blueprint", "river": "blueprint"}, "limited": QUICK}).replace("False", "false")
+        + "[blueprint]\n"
+        + f'file = "{lookup.file}"\ntables = "{folder()}"\nrivers = false\n'
+        + "[limited.flop]\niterations = 1000000\nshare = 0.5\n"
+    )
+    return str(path)
+
+
+def test_workers_killed_in_the_middle_of_decisions(run: Processes) -> None:
+    """The match goes on: every answer legal and in time, those of the killed from what is in reserve."""
+    matches = [Dealt(number, 15, Limits(10_000, 60_000, 60_000), opponent="always-call") for number in range(2)]
+    deal_all(matches)
+    seats = [
+        {"host": "127.0.0.1", "port": each.port.result(), "name": f"m{each.number}", "agent": "paratus"}
+        | {"hands": each.hands, "think_s": 0.4}
+        for each in matches
+    ]
+    served = Served(run, {"serve": {"bot": searching(run.folder)}}, seats)
+    served.wait_ready()
+    served.wait_for(lambda: served.metrics()["paratus_workers_thinking"], "a worker thinks", 120)
+    killed = 0
+    while killed < 2:
+        served.wait_for(lambda: served.metrics()["paratus_workers_thinking"], "a worker thinks", 120)
+        pid = served.ask("health")["workers"][0]["pid"]
+        if pid is None:
+            continue
+        os.kill(pid, signal.SIGKILL)
+        killed += 1
+        served.wait_for(lambda n=killed: served.metrics()["paratus_workers_replaced"] >= n, "another worker", 120)
+    for match in matches:
+        match.check_clean()
+    served.wait_over()
+    counted = served.metrics()
+    served.ask("stop")
+    assert served.process.wait().code == 0
+    assert counted['paratus_matches_total{event="complete"}'] == 2
+    assert counted["paratus_workers_replaced"] == 2
+    assert counted['paratus_decisions_total{route="limited"}'] > 0
+    assert counted['paratus_decisions_total{route="fallback/blueprint"}'] >= 1
+    reasons = [each.policy.origin.reason for path in stores(run.folder) for each in stored_decisions(path)]
+    assert any("WorkerLost" in reason for reason in reasons)
