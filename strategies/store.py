@@ -28,6 +28,7 @@ SCHEMA_VERSION: Final = 1
 _BUSY_S: Final = 0.05
 """How long a write waits for another user of the file: records can wait, the match cannot."""
 _CLOSING_BUSY_MS: Final = 5000
+_SMALL_CACHE_KIB: Final = 64
 _MAGIC: Final = b"SQLite format 3\0"
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS match (
@@ -215,10 +216,11 @@ class MatchStore:
             return False
         return not found[0]
 
-    def checkpoint_elsewhere(self) -> None:
-        """Leave it to `checkpoint` to tidy up, which then is no part of any `flush`."""
+    def one_of_many(self) -> None:
+        """For a server of many matches: little memory, and tidying up is left to `checkpoint`, no part of a `flush`."""
         with contextlib.suppress(sqlite3.Error):
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
+            self._db.execute(f"PRAGMA cache_size = -{_SMALL_CACHE_KIB}")
 
     def checkpoint(self) -> None:
         """Move what was written from the log of the file into the file, as far as nobody is in the way.

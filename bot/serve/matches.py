@@ -82,7 +82,7 @@ class Ledger(MatchStore):
             "match": config.bot.match,
         }
         super().__init__(Path(config.store.path), game, strategy.name, identity, resume=config.store.resume)
-        self.checkpoint_elsewhere()
+        self.one_of_many()
         self._house = house
         self.hands = 0
         self.leaving = False
@@ -126,9 +126,12 @@ class Match:
         self._session: Session | None = None
         self._ledger: Ledger | None = None
         self._begun_s = time.monotonic()
+        self._shown: dict[str, Any] | None = None
 
     def describe(self) -> dict[str, Any]:
         """For `list`."""
+        if self._shown is not None:
+            return self._shown
         return {
             "match": self.key,
             "host": self.section.host,
@@ -174,6 +177,8 @@ class Match:
             if self._ledger is not None:
                 outcome = await self._close(self._ledger, outcome)
             self.stage = Stage.OVER
+            self._shown = self.describe()
+            self._session = self._ledger = None  # the list of what is over is long, and needs no more than that
             self._house.metrics.matches[outcome] += 1
             self._house.tell("over", match=self.key, outcome=outcome, **self._figures(), message=self.message)
 
