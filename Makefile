@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 .PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
         proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
-        proof-formats proof-lbr proof-score clean
+        proof-formats proof-lbr proof-score proof-serve soak clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -35,7 +35,7 @@ proof-3: proof-solver
 proof-4: proof-search proof-matches
 proof-5: proof-blueprint
 proof-6: proof-limited proof-router
-proof-7: proof-formats proof-lbr proof-score
+proof-7: proof-formats proof-lbr proof-score proof-serve
 
 proof-rules: .venv/.developed  ## every seven-card hand; random play against other programs; property tests on new examples
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -80,6 +80,12 @@ proof-score: .venv/.developed  ## what estimators leave of the luck, over 70,000
 	@mkdir -p $(PROOFS)
 	$(BIN)/python -m benchmarks.score_tables --out $(PROOFS)/score > $(PROOFS)/score-tables.md
 	cp $(PROOFS)/score-tables.md docs/score-tables.md
+
+proof-serve: .venv/.developed  ## a hundred matches of a hundred hands at once on one server
+	$(BIN)/python -m pytest -m proof -n 0 -s tests/proof/test_serve_proof.py
+
+soak: .venv/.installed  ## an hour of matches coming and going on one server; prints its report
+	$(BIN)/python -m benchmarks.soak
 
 clean:
 	rm -rf .venv

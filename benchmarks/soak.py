@@ -1,0 +1,200 @@
+"""`make soak`: a server that plays for an hour, matches coming and going, and what it looked like from outside.
+
+`--matches` matches are kept going against a random player and our own dealer, in this process; when one ends another is
+joined over the control socket. Every seventh dealer vanishes in the middle of its match. With an agent that plays in
+workers one worker is killed every minute. The report (Markdown, stdout) has a row for each tenth of the time, and the
+exit code says whether every match ended as it should, with nothing late or illegal, and memory stayed where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bot.config import BotConfig, BotSection
+from bot.serve.config import ControlSection
+from bot.serve.ctl import ask
+from bot.session import Session
+from dealer_tools.table import Files, Table
+from protocol.dealer import Dealer
+from protocol.errors import ParatusError
+from protocol.game import DEFAULT_GAME, load_game
+from protocol.log import Limits, MatchHeader
+from protocol.stream import SeatListener, connect, run
+from strategies.registry import make_strategy
+
+GAME = load_game(DEFAULT_GAME).game
+PATIENCE_S = 120.0
+VANISHES = 7
+VANISH_S = 0.3
+KILL_EVERY_S = 60.0
+GROWTH = 1.05
+ROWS = 10
+
+
+@dataclass(slots=True)
+class Tally:
+    """What dealers saw."""
+
+    begun: int = 0
+    complete: int = 0
+    vanished: int = 0
+    failed: list[str] = field(default_factory=list)
+    complaints: int = 0
+
+
+async def deal(number: int, hands: int, control: ControlSection, match: dict[str, Any], tally: Tally) -> None:
+    """One match, from listening to its end; some dealers vanish."""
+    listeners = [SeatListener.open("127.0.0.1", 0) for _ in range(2)]
+    name, messages = f"soak{number}", io.BytesIO()
+    asked = {"do": "join", "match": {"host": "127.0.0.1", "port": listeners[0].port, "name": name, **match}}
+    reply = await asyncio.to_thread(ask, control, asked)
+    if not reply["ok"]:
+        tally.failed.append(f"{name}: {reply['error']}")
+        return
+    tally.begun += 1
+    opponent = asyncio.create_task(oppose(number, hands, listeners[1].port))
+    streams = [await listener.stream(PATIENCE_S) for listener in listeners]
+    dealer = Dealer(GAME, MatchHeader(name, "the.game", hands, number, Limits()), ("server", "random"))
+    playing = asyncio.create_task(Table(dealer, streams, Files(messages), version_timeout_s=PATIENCE_S).play())
+    if number % VANISHES == VANISHES - 1:
+        await asyncio.wait([playing], timeout=VANISH_S)
+    if number % VANISHES == VANISHES - 1 and not playing.done():
+        playing.cancel()
+        for stream in streams:
+            await stream.close()
+        tally.vanished += 1
+    elif await playing:
+        tally.complete += 1
+    else:
+        tally.failed.append(f"{name}: {dealer.reason}")
+    tally.complaints += messages.getvalue().count(b"WARNING") + messages.getvalue().count(b"ERROR")
+    await asyncio.wait([opponent], timeout=PATIENCE_S)
+
+
+async def oppose(number: int, hands: int, port: int) -> None:
+    """The other seat."""
+    config = BotConfig(bot=BotSection(seed=number, match="opponent", hands=hands))
+    stream = await connect("127.0.0.1", port, PATIENCE_S)
+    try:
+        await Session(GAME, make_strategy("random", GAME), config, None).play(stream)
+    finally:
+        await stream.close()
+
+
+async def soak(options: argparse.Namespace, control: ControlSection, tally: Tally) -> list[dict[str, float]]:
+    """Until the time is over, then until the last match is; the rows of the report."""
+    begun_s, number, rows, going = time.monotonic(), 0, list[dict[str, float]](), set[asyncio.Task[None]]()
+    match = {"agent": options.agent, "think_s": options.think, "hands": options.hands}
+    killed_s = begun_s
+    while True:
+        now_s = time.monotonic()
+        over = now_s - begun_s >= options.seconds
+        while not over and len(going) < options.matches:
+            going.add(asyncio.create_task(deal(number, options.hands, control, {**match, "seed": number}, tally)))
+            number += 1
+        if now_s - begun_s >= options.seconds * (len(rows) + 1) / ROWS:
+            rows.append({"seconds": now_s - begun_s, **await asyncio.to_thread(metrics, control)})
+            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+        if now_s - killed_s > KILL_EVERY_S and options.agent not in ("blueprint", "random"):
+            killed_s = now_s
+            await asyncio.to_thread(kill_a_worker, control)
+        if over and not going:
+            return rows
+        done, going = await asyncio.wait(going, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            if (error := task.exception()) is not None:
+                tally.failed.append(f"{type(error).__name__}: {error}")
+
+
+def kill_a_worker(control: ControlSection) -> None:
+    """The first: one of the server's own, by the number that it gives."""
+    pid = ask(control, {"do": "health"})["workers"][0]["pid"]
+    if pid is not None:
+        os.kill(pid, signal.SIGKILL)
+
+
+def metrics(control: ControlSection) -> dict[str, float]:
+    """By name; those with labels apart from that of decisions are left out."""
+    lines = [line.rpartition(" ") for line in ask(control, {"do": "metrics"})["text"].splitlines() if line[0] != "#"]
+    return {name: float(value) for name, _, value in lines if "bucket" not in name}
+
+
+def report(options: argparse.Namespace, rows: list[dict[str, float]], tally: Tally) -> bool:
+    """Print it; whether all was well."""
+    print(f"# Soak: agent {options.agent}, {options.matches} matches at once, {options.seconds:g} s\n")
+    print("| s | hands | decisions | fallbacks | resident MiB | workers MiB | longest block ms (own) | replaced |")
+    print("|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        blocks = [1e3 * row[f"paratus_loop_block_longest_{kind}seconds"] for kind in ("", "own_")]
+        sizes = [row[f"paratus_{kind}resident_bytes"] / 2**20 for kind in ("", "workers_")]
+        print(
+            f"| {row['seconds']:.0f} | {row['paratus_hands_total']:.0f} | {row['paratus_decision_seconds_count']:.0f} "
+            f"| {row['paratus_fallbacks_total']:.0f} | {sizes[0]:.1f} | {sizes[1]:.1f} "
+            f"| {blocks[0]:.1f} ({blocks[1]:.1f}) | {row['paratus_workers_replaced']:.0f} |"
+        )
+    print(f"\n{tally.begun} matches: {tally.complete} complete, {tally.vanished} whose dealer vanished, "
+          f"{len(tally.failed)} failed; {tally.complaints} complaints of dealers")  # fmt: skip
+    for line in tally.failed[:20]:
+        print(f"- {line}")
+    third = max(len(rows) // 3, 1)
+    memory = [row["paratus_resident_bytes"] for row in rows]
+    grown = max(memory[-third:]) / max(memory[:third])
+    print(f"\nmemory of the last third over the first: {grown:.3f}")
+    return not tally.failed and not tally.complaints and grown < GROWTH
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Keep a server busy and report.")
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--matches", type=int, default=20)
+    parser.add_argument("--hands", type=int, default=100)
+    parser.add_argument("--agent", default="blueprint")
+    parser.add_argument("--think", type=float, default=1.0)
+    parser.add_argument("--bot", default="", help="the bot's settings, as in `serve.bot`")
+    options, tally = parser.parse_args(), Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        control = ControlSection(socket=str(Path(folder) / "c.sock"))
+        config = Path(folder) / "serve.toml"
+        config.write_text(
+            f"[serve]\nstore = {json.dumps(folder)}\nbot = {json.dumps(options.bot)}\n"
+            f"[control]\nsocket = {json.dumps(control.socket)}\n"
+        )
+        server = subprocess.Popen([sys.executable, "-m", "bot.cli", "serve", "--config", str(config)])
+        try:
+            wait_ready(control, server)
+            rows = run(soak(options, control, tally))
+            ask(control, {"do": "stop"})
+            code = server.wait(PATIENCE_S)
+        finally:
+            server.kill()
+            server.wait()
+        return 0 if report(options, rows, tally) and code == 0 else 1
+
+
+def wait_ready(control: ControlSection, server: subprocess.Popen[bytes]) -> None:
+    """It answers."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            if ask(control, {"do": "health"})["ok"]:
+                return
+        except ParatusError:
+            if time.monotonic() > deadline_s or server.poll() is not None:
+                raise
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
