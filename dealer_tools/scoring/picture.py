@@ -1,7 +1,7 @@
 """Running totals as a picture: raw chips and the best estimator, each with its 95 % band.
 
-The band of a total after n hands is ± 1.96 standard deviations times √n: it grows, but slower than a win rate that is
-not zero. SVG is written by hand: two lines and two areas need no library.
+The band of a total after n hands is ± 1.96 standard errors of a hand (of a deal, if played twice) times √n: it grows,
+but slower than a win rate that is not zero. SVG is written by hand: two lines and two areas need no library.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def totals_svg(result: Result) -> str:
 
 
 def _line(result: Result, name: str, at: NDArray[np.intp], colour: str) -> _Line:
-    values = result.mbb[name] / 1000
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    values, row = result.mbb[name] / 1000, next(row for row in result.rows if row.name == name)
+    deviation = row.estimate.se_mbb / 1000 * math.sqrt(len(values)) if math.isfinite(row.estimate.se_mbb) else 0.0
     return _Line(name, colour, np.cumsum(values)[at - 1], Z95 * deviation * np.sqrt(at))
 
 
