@@ -9,6 +9,7 @@ Policies are large: those of a hand are read when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -86,7 +87,7 @@ def attach(session: Session, match: StoredMatch, player: str) -> Session:
             )
         else:
             decisions = {**played.decisions, player: match.decisions(played.record.hand)}
-            hands.append(PlayedHand(played.where, played.record, decisions))
+            hands.append(replace(played, decisions=decisions))
     return Session(
         session.source, session.game, session.players, tuple(hands), (*session.refused, *refused), session.notes
     )

@@ -22,6 +22,8 @@ from dealer_tools.scoring.sources import Hands
 
 RAW: Final = "raw"
 DUPLICATE: Final = "duplicate"
+BASELINE: Final = "baseline"
+"""What the server says of its own luck with the same cards: a difference already, nothing is subtracted here."""
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 _POTS: Final = ((4, "up to 4"), (20, "4 to 20"), (100, "20 to 100"), (math.inf, "over 100"))
 """In big blinds."""
@@ -87,9 +89,13 @@ def score_hands(
 ) -> Result:
     """Score all of them; `tell` hears how many are done."""
     unit = 1000 / hands.game.big_blind
-    mbb = {name: np.zeros(len(hands.hands)) for name in names}
+    known = all(played.baseline_chips is not None for played in hands.hands)
+    shown = [RAW, BASELINE, *[name for name in names if name != RAW]] if known else names
+    mbb = {name: np.zeros(len(hands.hands)) for name in shown}
     for number, played in enumerate(hands.hands):
         found, _ = scorer.score(played, hands.player)
+        if known:
+            found[BASELINE] = played.baseline_chips or 0.0
         for name, chips in found.items():
             mbb[name][number] = unit * chips
         tell(number + 1)
