@@ -84,7 +84,7 @@ def by_number(folder: Path) -> list[dict[str, Any]]:
 
 
 def check_accounts(folder: Path, events: list[dict[str, Any]]) -> Counter[str]:
-    """One hand at a time: the client's numbers are exactly the hands that the server dealt, and those that it might have.
+    """One hand at a time: the client's numbers are exactly the hands that the server dealt, or may have dealt.
 
     Every number of the client stands for one request for a hand that was answered, or of which nobody could know; the
     server knows. Counts what was met.

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import shutil
-import stat
+import ssl
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from processes import stored_decisions, stored_hands
-from slumbot_accounts import EVERY_FAULT, by_number, check_accounts, log_entries, play
+from slumbot_accounts import EVERY_FAULT, FAST, by_number, check_accounts, log_entries, play
 
 from bot import cli
 from dealer_tools.formats.slumbot import broken_line, hand_line, read_session_log
+from dealer_tools.slumbot.client import SlumbotHttp, Traffic
 from dealer_tools.slumbot.faults import Fault
+from dealer_tools.slumbot.settings import SlumbotSettings
 from protocol.errors import ConfigError
+from protocol.state import State, apply, start
 from strategies.store import StoreReader
 
 
@@ -29,10 +35,12 @@ def test_without_faults_every_hand_is_finished(tmp_path: Path) -> None:
     assert (len(log.session.hands), log.session.refused, log.session.notes) == (60, (), ())
     assert len(log.baselines) == 60
     stored = stored_hands(tmp_path / "paratus.sqlite")
-    assert stored == {hand.record.hand: (hand.record.state.betting, hand.record.values[hand.record.names.index("paratus")])
-                      for hand in log.session.hands}  # fmt: skip
-    positions = {hand.record.names.index("paratus") for hand in log.session.hands}
-    assert positions == {0, 1}
+    positions = {hand.record.hand: hand.record.names.index("paratus") for hand in log.session.hands}
+    assert set(positions.values()) == {0, 1}
+    assert stored == {
+        hand.record.hand: (hand.record.state.betting, hand.record.values[positions[hand.record.hand]])
+        for hand in log.session.hands
+    }
 
 
 def test_three_hundred_hands_with_every_fault(tmp_path: Path) -> None:
@@ -49,15 +57,12 @@ def test_three_hundred_hands_with_every_fault(tmp_path: Path) -> None:
     assert len(session.refused) == played.ended.broken
     decided = {(decision.hand, decision.betting) for decision in stored_decisions(tmp_path / "paratus.sqlite")}
     for hand in session.hands:
-        position, betting = hand.record.names.index("paratus"), 0
-        betting = sum((hand.record.hand, known) in decided for known in _asked(hand.record.state, position))
-        assert betting == len(_asked(hand.record.state, position))
+        for betting in _asked(hand.record.state, hand.record.names.index("paratus")):
+            assert (hand.record.hand, betting) in decided
 
 
-def _asked(state, position: int) -> list[str]:
+def _asked(state: State, position: int) -> list[str]:
     """The betting before each decision of a player."""
-    from protocol.state import apply, start
-
     at, found = start(state.game), []
     for action in state.actions:
         if at.actor == position:
@@ -84,19 +89,19 @@ def _asked(state, position: int) -> list[str]:
     ],
 )
 def test_each_fault_alone(faults: str, breaks: bool, tmp_path: Path) -> None:
-    played = play(tmp_path, 40, faults=faults, seed=1, act_tries=30)
+    played = play(tmp_path, 20, faults=faults, seed=1, act_tries=30)
     met = check_accounts(tmp_path, played.events)
-    assert met["finished"] == 40
+    assert met["finished"] == 20
     assert (played.ended.broken > 0) == breaks
-    assert sum(played.injected.values()) > 3
+    assert sum(played.injected.values()) > 1
 
 
 @pytest.mark.parametrize("faults", ["twice=0.3", "twice=0.1,close-after=0.05,duplicate=0.03"])
 def test_connections_that_stay_open(faults: str, tmp_path: Path) -> None:
     """A reply that is sent twice answers the next request too, until somebody notices."""
-    played = play(tmp_path, 40, faults=faults, seed=2, keep_alive=True)
+    played = play(tmp_path, 25, faults=faults, seed=2, keep_alive=True)
     met = check_accounts(tmp_path, played.events)
-    assert met["finished"] == 40
+    assert met["finished"] == 25
     assert played.ended.broken > 0
     assert played.ended.failures["no reply to the request"] > 0
 
@@ -158,9 +163,9 @@ def test_another_agent_in_the_folder(tmp_path: Path) -> None:
     play(tmp_path, 2)
     with pytest.raises(ConfigError, match="holds another session: agent 'random', asked for 'always-call'"):
         play(tmp_path, 4, agents=("always-call", "random"))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "x").write_text("")
     with pytest.raises(ConfigError, match="holds files, but no session"):
-        (tmp_path / "other").mkdir()
-        (tmp_path / "other" / "x").write_text("")
         play(tmp_path / "other", 1)
 
 
@@ -191,15 +196,13 @@ def test_a_server_that_is_gone_for_good(tmp_path: Path) -> None:
 
 
 def test_a_server_that_breaks_every_hand(tmp_path: Path) -> None:
-    played = play(tmp_path, 5, faults="close-after=1")
+    played = play(tmp_path, 5, faults="close-after=1", agents=("always-fold", "always-fold"))
     assert (played.ended.hands, played.ended.broken) == (0, 50)
     assert "50 broken hands in a row" in played.ended.gave_up
 
 
 def test_the_pace(tmp_path: Path) -> None:
     """Half a second between requests would be too slow here: a tenth; and failures wait twice as long each time."""
-    import time
-
     begun = time.monotonic()
     played = play(tmp_path, 3, agents=("always-fold", "always-call"), spacing_s=0.1)
     assert time.monotonic() - begun > 0.1 * (played.requests - 1)
@@ -242,8 +245,35 @@ def test_some_hands_without_a_baseline(tmp_path: Path, capsys: pytest.CaptureFix
         assert any("no baseline: 6 of 12" in note for note in document["notes"]) == (path == "mixed.jsonl")
 
 
-def test_the_log_shows_where_a_hand_broke(tmp_path: Path) -> None:
+def test_the_log_shows_where_a_hand_broke() -> None:
     """The last reply that could be believed, without its token."""
     last = {"action": "b200", "token": "secret"}
     assert json.loads(broken_line(3, "why", last)) == {"hand": 3, "broken": "why", "last": {"action": "b200"}}
-    assert not stat.S_IMODE((tmp_path).stat().st_mode) & stat.S_ISUID
+
+
+def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
+    """Over TLS the other end must prove who it is; there is no setting against that."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    told: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        told.append(await reader.read(100))
+        writer.close()
+
+    async def run() -> None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, key)
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+        base = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/api"
+        settings = SlumbotSettings(**{**FAST, "base": base})
+        async with server, SlumbotHttp(settings, Traffic(settings, print)) as http:
+            await http.post("new_hand", {}, dict)
+
+    with pytest.raises(ConfigError, match=r"slumbot\.base = 'https://.*CERTIFICATE_VERIFY_FAILED"):
+        asyncio.run(run())
+    assert told == []

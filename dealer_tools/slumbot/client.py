@@ -130,7 +130,8 @@ class SlumbotHttp:
 
     def __init__(self, settings: SlumbotSettings, traffic: Traffic) -> None:
         self._settings, self._traffic = settings, traffic
-        self._httpx = _import_httpx()
+        self._httpx = import_httpx()
+        self._tls = self._httpx.create_ssl_context()  # once: reading the certificates takes longer than a request
         self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> SlumbotHttp:
@@ -140,7 +141,7 @@ class SlumbotHttp:
         await self.drop()
 
     async def drop(self) -> None:
-        """Close all connections: what may still come on them belongs to requests that were given up."""
+        """Close the connection, if it is open."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
@@ -154,8 +155,7 @@ class SlumbotHttp:
             result = read(await self._reply(what, body))
         except (RequestFailed, SlumbotError) as error:
             failure = self._failure(what, error)
-            if failure.unknown:
-                await self.drop()
+            await self.drop()  # what may still come on the connection is no answer to the next request
             self._traffic.failed(failure.why, str(failure))
             if isinstance(error, RequestFailed) or type(error) is SlumbotError:
                 raise failure from None
@@ -217,6 +217,7 @@ class SlumbotHttp:
             self._client = httpx.AsyncClient(
                 timeout=settings.timeout_s,
                 limits=limits,
+                verify=self._tls,
                 trust_env=not settings.loopback,
                 follow_redirects=False,
                 headers={"Accept-Encoding": "identity", "User-Agent": "paratus"},
@@ -228,7 +229,8 @@ def _said(error: Exception) -> str:
     return quote(str(error)) if str(error) else type(error).__name__
 
 
-def _import_httpx() -> Any:
+def import_httpx() -> Any:
+    """The library, or one line that says how to get it."""
     try:
         import httpx
     except ImportError:

@@ -20,6 +20,7 @@ from dealer_tools.formats.slumbot import CLIENT, read_session, slumbot_game
 from dealer_tools.progress import HandsBar
 from dealer_tools.scoring.sources import SESSION
 from dealer_tools.slumbot import calibration
+from dealer_tools.slumbot.client import import_httpx
 from dealer_tools.slumbot.record import Record
 from dealer_tools.slumbot.session import MATCH, Ended, Session
 from dealer_tools.slumbot.settings import DEFAULT_FILE, SlumbotSettings, load_settings, read_password
@@ -68,6 +69,7 @@ def run_command(options: argparse.Namespace) -> int:
         return 0
     if options.hands is None or options.out is None:
         raise ConfigError("--hands and --out: expected how many hands to play, and a folder to keep them")
+    import_httpx()
     agent = _agent(options)
     settings = load_settings(options.config, _overrides(options))
     password = read_password(settings) if settings.user else ""

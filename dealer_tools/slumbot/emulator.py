@@ -34,6 +34,7 @@ from strategies.strategy import Budget, Strategy
 _MAX_CONVERSATIONS: Final = 1000
 """The one that was silent for longest is forgotten."""
 _RESPONSE_S: Final = 600.0
+_ARRIVES: Final = (Fault.NONE, Fault.TOKEN, Fault.SLASHES, Fault.TWICE)
 PATHS: Final = ("login", "new_hand", "act")
 
 
@@ -60,7 +61,7 @@ class _Conversation:
     total: int = 0
     baseline_total: float = 0.0
     last: dict[str, Any] | None = None
-    """The last reply."""
+    """The last reply that was sent as it should be."""
 
 
 class Emulator:
@@ -100,7 +101,8 @@ class Emulator:
             if fault is Fault.SLASHES:
                 reply["action"] = reply["action"].rstrip("/")
             reply["token"] = token
-            talk.last = reply
+            if fault in _ARRIVES:
+                talk.last = reply
         return before if fault is Fault.DUPLICATE and before is not None else reply
 
     def _login(self, document: Mapping[str, Any]) -> dict[str, Any]:

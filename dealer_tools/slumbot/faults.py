@@ -39,7 +39,7 @@ faults, as in --faults error=0.01,delay=0.005 (the share of requests):
   error         HTTP 200 with error_msg; the request is not carried out
   token         the reply carries a new token, and the old one is forgotten
   slashes       the slashes at the end of the betting are left out
-  duplicate     the request is carried out and answered with the reply before this one
+  duplicate     the request is carried out and answered with a copy of the last reply that arrived
   400, 401, 500 that status; the request is not carried out
   outage-400, outage-401   the same for this and the next requests (--outage N)
   delay         the request is carried out, the reply comes late (--delay S)

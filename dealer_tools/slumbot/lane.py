@@ -82,8 +82,9 @@ class Lane:
         except BrokenHand as why:
             table.record.add_broken(hand, str(why), last)
             return False
-        except BaseException as error:  # Ctrl-C, a server that fails for too long, a bug of ours
-            table.record.add_broken(hand, str(error) or type(error).__name__, last)
+        except BaseException as error:  # a server that fails for too long, a second Ctrl-C, a bug of ours
+            why = "interrupted" if isinstance(error, asyncio.CancelledError) else f"{error}"
+            table.record.add_broken(hand, why or type(error).__name__, last)
             raise
         table.record.add_finished(seen)
         return True
