@@ -10,18 +10,23 @@ import ssl
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from processes import stored_decisions, stored_hands
 from slumbot_accounts import EVERY_FAULT, FAST, by_number, check_accounts, log_entries, play
 
 from bot import cli
-from dealer_tools.formats.slumbot import broken_line, hand_line, read_session_log
+from dealer_tools.formats.slumbot import broken_line, hand_line, read_session_log, slumbot_game
 from dealer_tools.slumbot.client import SlumbotHttp, Traffic
 from dealer_tools.slumbot.faults import Fault
+from dealer_tools.slumbot.record import Record
+from dealer_tools.slumbot.server import Server
+from dealer_tools.slumbot.session import Ended, Session
 from dealer_tools.slumbot.settings import SlumbotSettings
 from protocol.errors import ConfigError
 from protocol.state import State, apply, start
+from strategies.registry import make_strategy
 from strategies.store import StoreReader
 
 
@@ -249,6 +254,80 @@ def test_the_log_shows_where_a_hand_broke() -> None:
     """The last reply that could be believed, without its token."""
     last = {"action": "b200", "token": "secret"}
     assert json.loads(broken_line(3, "why", last)) == {"hand": 3, "broken": "why", "last": {"action": "b200"}}
+
+
+class Scripted:
+    """In the emulator's place: what to answer, in order; keeps what was asked."""
+
+    def __init__(self, *replies: dict[str, Any]) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self._replies = [*replies]
+
+    async def answer(self, what: str, document: dict[str, Any], fault: Fault) -> dict[str, Any]:
+        self.asked.append((what, document))
+        return self._replies.pop(0)
+
+
+FIRST = {"action": "", "client_pos": 1, "hole_cards": ["Ac", "9d"], "board": [], "token": "one"}
+LAST = FIRST | {"action": "f", "bot_hole_cards": ["Kh", "7h"], "winnings": -50, "token": None}
+
+
+def scripted(folder: Path, *replies: dict[str, Any], hands: int = 1, **settings: Any) -> tuple[Scripted, Ended]:
+    """A session of always-fold with these replies."""
+    script, strategy = Scripted(*replies), make_strategy("always-fold", slumbot_game())
+
+    async def run() -> Ended:
+        server = Server(script)  # type: ignore[arg-type]
+        try:
+            chosen = SlumbotSettings(**{**FAST, "base": await server.start("127.0.0.1", 0), **settings})
+            with Record(folder, "always-fold", {}) as record:
+                return await Session(chosen, [strategy], record, "", print).play(hands)
+        finally:
+            await server.close()
+
+    return script, asyncio.run(run())
+
+
+def test_what_is_sent(tmp_path: Path) -> None:
+    """Nothing but what the interface has; tokens change as the server wants, in refusals too; nothing is sent late."""
+    script, ended = scripted(
+        tmp_path, FIRST, {"error_msg": "busy", "token": "two"}, {"error_msg": "busy"}, LAST, {"error_msg": "busy"},
+        FIRST | {"token": "three"}, LAST, hands=2,
+    )  # fmt: skip
+    assert script.asked == [
+        ("new_hand", {}),
+        ("act", {"token": "one", "incr": "f"}),
+        ("act", {"token": "two", "incr": "f"}),
+        ("act", {"token": "two", "incr": "f"}),
+        ("new_hand", {"token": "two"}),
+        ("new_hand", {}),
+        ("act", {"token": "three", "incr": "f"}),
+    ]
+    assert (ended.hands, ended.broken, ended.requests) == (2, 0, 7)
+    assert "baseline_winnings" not in (tmp_path / "session.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        LAST | {"winnings": 50},
+        LAST | {"winnings": None},
+        LAST | {"hole_cards": ["Ac", "8d"]},
+        LAST | {"bot_hole_cards": ["Ac", "7h"]},
+        LAST | {"action": "cf"},
+        FIRST,
+        {},
+    ],
+)
+def test_a_reply_that_cannot_be_is_not_counted(strange: dict[str, Any], tmp_path: Path) -> None:
+    """However often it comes; the action is sent as often as the settings say."""
+    script, ended = scripted(tmp_path, FIRST, strange, strange, strange, FIRST | {"hole_cards": ["2c", "2d"]},
+                             LAST | {"hole_cards": ["2c", "2d"]}, act_tries=3)  # fmt: skip
+    assert [what for what, _ in script.asked] == ["new_hand", "act", "act", "act", "new_hand", "act"]
+    assert (ended.hands, ended.broken) == (1, 1)
+    broken = by_number(tmp_path)[0]
+    assert broken["broken"].startswith("no reply to f: act: ")
+    assert broken["last"]["hole_cards"] == ["Ac", "9d"]
 
 
 def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:

@@ -48,9 +48,11 @@ class Why(Enum):
 class RequestFailed(ParatusError):
     """A request without a reply that can be used."""
 
-    def __init__(self, why: Why, message: str, *, unknown: bool) -> None:
+    def __init__(self, why: Why, message: str, *, unknown: bool, token: object = None) -> None:
         super().__init__(message)
         self.why = why
+        self.token = token
+        """What the server's refusal has as a token: any reply may carry a new one."""
         self.unknown = unknown
         """Whether the server may have carried it out."""
 
@@ -165,7 +167,9 @@ class SlumbotHttp:
 
     def _failure(self, what: str, error: ParatusError) -> RequestFailed:
         if isinstance(error, RequestFailed):
-            return RequestFailed(error.why, self._traffic.clean(f"{what}: {error}"), unknown=error.unknown)
+            return RequestFailed(
+                error.why, self._traffic.clean(f"{what}: {error}"), unknown=error.unknown, token=error.token
+            )
         return RequestFailed(Why.STRANGE, self._traffic.clean(f"{what}: {error}"), unknown=True)
 
     async def _reply(self, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,7 +186,8 @@ class SlumbotHttp:
             raise SlumbotError(f"{len(content)} bytes: expected one JSON object") from None
         if document.get("error_msg") is not None:
             said = quote(self._traffic.clean(str(document["error_msg"])))
-            raise RequestFailed(Why.ERROR, f"the server answered {said}", unknown=False)
+            token = document.get("token")
+            raise RequestFailed(Why.ERROR, f"the server answered {said}", unknown=False, token=token)
         return document
 
     async def _exchange(self, what: str, body: Mapping[str, Any]) -> tuple[int, bytes]:

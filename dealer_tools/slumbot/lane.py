@@ -17,6 +17,7 @@ breaks more often than one of few. That is why broken hands are counted, and sho
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -83,8 +84,8 @@ class Lane:
             table.record.add_broken(hand, str(why), last)
             return False
         except BaseException as error:  # a server that fails for too long, a second Ctrl-C, a bug of ours
-            why = "interrupted" if isinstance(error, asyncio.CancelledError) else f"{error}"
-            table.record.add_broken(hand, why or type(error).__name__, last)
+            reason = "interrupted" if isinstance(error, asyncio.CancelledError) else f"{error}"
+            table.record.add_broken(hand, reason or type(error).__name__, last)
             raise
         table.record.add_finished(seen)
         return True
@@ -145,7 +146,12 @@ class Lane:
             self._last = dict(seen.document)
             return seen
 
-        return await self._http.post(what, body, read)
+        try:
+            return await self._http.post(what, body, read)
+        except RequestFailed as error:
+            with contextlib.suppress(SlumbotError):
+                self._adopt(read_token({"token": error.token}))
+            raise
 
     async def _login(self) -> None:
         table = self._table
