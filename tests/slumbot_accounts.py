@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from dealer_tools.slumbot.server import Server
 from dealer_tools.slumbot.session import Ended, Session
 from dealer_tools.slumbot.settings import SlumbotSettings
 from strategies.registry import make_strategy
+from strategies.strategy import Strategy
 
 EVERY_FAULT = (
     "error=0.01,token=0.05,slashes=0.1,duplicate=0.01,400=0.005,401=0.005,500=0.01,outage-400=0.001,outage-401=0.001,"
@@ -38,9 +40,20 @@ class Played:
     said: list[str]
 
 
-def play(folder: Path, hands: int, *, faults: str = "", agents: tuple[str, str] = ("random", "random"), seed: int = 0,
-         delay_s: float = 0.0, baseline: bool = True, emulator_user: tuple[str, str] | None = None, password: str = "",
-         **settings: Any) -> Played:  # fmt: skip
+def play(
+    folder: Path,
+    hands: int,
+    *,
+    faults: str = "",
+    agents: tuple[str, str] = ("random", "random"),
+    seed: int = 0,
+    delay_s: float = 0.0,
+    players: Sequence[Strategy] = (),
+    baseline: bool = True,
+    emulator_user: tuple[str, str] | None = None,
+    password: str = "",
+    **settings: Any,
+) -> Played:
     """A session of two agents over real sockets: the client's, and the emulator's."""
     events: list[dict[str, Any]] = []
     said: list[str] = []
@@ -53,9 +66,9 @@ def play(folder: Path, hands: int, *, faults: str = "", agents: tuple[str, str] 
         try:
             base = await server.start("127.0.0.1", 0)
             chosen = SlumbotSettings(**{**FAST, "base": base, "seed": seed, **settings})
-            players = [strategies[0]] * chosen.concurrency
+            ours = list(players) or [strategies[0]] * chosen.concurrency
             with Record(folder, agents[0], strategies[0].identity()) as record:
-                return await Session(chosen, players, record, password, said.append).play(hands), server
+                return await Session(chosen, ours, record, password, said.append).play(hands), server
         finally:
             await server.close()
 

@@ -52,6 +52,11 @@ def finished_here(folder: Path) -> int:
     return path.read_text().count('"reply"') if path.exists() else 0
 
 
+def log_written(folder: Path) -> bool:
+    path = folder / "s" / "session.jsonl"
+    return path.exists() and bool(log_entries(folder / "s"))
+
+
 def test_a_session_and_what_it_leaves(run: Processes) -> None:
     base = serve(run, "--agent", "always-call", "--faults", "close-after=0.02,error=0.05")
     ended = client(run, base, 12, "--agent", "random", "--json").wait()
@@ -123,7 +128,7 @@ def test_ctrl_c_ends_after_the_hand(run: Processes) -> None:
 def test_ctrl_c_twice_ends_at_once(run: Processes) -> None:
     base = serve(run, "--agent", "random", "--faults", "delay=1", "--delay", 60)
     stopped = client(run, base, 5, "--agent", "random")
-    wait_until(lambda: (run.folder / "s" / "session.jsonl").exists() and log_entries(run.folder / "s"), "a hand begins")
+    wait_until(lambda: log_written(run.folder), "a hand begins")
     stopped.send(signal.SIGINT)
     wait_until(lambda: "stopping after" in stopped.said(), "it has heard")
     stopped.send(signal.SIGINT)
@@ -140,7 +145,7 @@ def test_a_server_that_comes_back(run: Processes) -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     waiting = client(run, f"http://127.0.0.1:{port}/slumbot/api", 3, "--agent", "random", "--json")
-    wait_until(lambda: (run.folder / "s" / "session.jsonl").exists() and log_entries(run.folder / "s"), "a hand begins")
+    wait_until(lambda: log_written(run.folder), "a hand begins")
     serve(run, "--agent", "random", "--port", port)
     ended = waiting.wait()
     assert ended.code == 0
@@ -152,7 +157,7 @@ def test_a_server_that_comes_back(run: Processes) -> None:
 def test_two_clients_in_one_folder(run: Processes) -> None:
     base = serve(run, "--agent", "random")
     first = client(run, base, 10_000, "--agent", "random", "--spacing", 0.05)
-    wait_until(lambda: finished_here(run.folder), "hands are played")
+    wait_until(lambda: log_written(run.folder), "a hand begins")
     second = client(run, base, 5, "--agent", "random").wait()
     assert second.code == 2
     assert "a match is being played there" in second.last_line
@@ -162,37 +167,14 @@ def test_two_clients_in_one_folder(run: Processes) -> None:
 
 def test_calibration(run: Processes) -> None:
     base = serve(run, "--agent", "random")
-    ended = client(run, base, 20, "--calibrate").wait()
+    ended = client(run, base, 12, "--calibrate").wait()
     assert ended.code == 0
     assert ended.out.splitlines()[-1] == "passed: every hand in the small blind reads -50"
-    as_data = client(run, base, 20, "--calibrate", "--json").wait()
+    as_data = client(run, base, 12, "--calibrate", "--json").wait()
     seats = json.loads(as_data.out)["calibration"]["chips"]
-    assert (seats["small blind"]["hands"], seats["small blind"]["mean"]) == (10, -50)
+    assert (seats["small blind"]["hands"], seats["small blind"]["mean"]) == (6, -50)
     assert (seats["small blind"]["least"], seats["small blind"]["most"]) == (-50, -50)
-    assert seats["big blind"]["hands"] == 10
-
-
-def test_searching_agents_think_in_threads(run: Processes) -> None:
-    """An agent that is not inline, on a chance to be late: what it says in time is stored, or its spare."""
-    from blueprint_files import settings_for
-
-    from dealer_tools.formats.slumbot import slumbot_game
-
-    chosen = settings_for(slumbot_game())
-    limited = {"iterations": 2, "share": 1.0}
-    (run.folder / "fast.toml").write_text(
-        toml({"slumbot": FAST, "blueprint": chosen.model_dump(), "limited.preflop": limited, "limited.flop": limited,
-              "nested.turn": limited, "nested.river": limited, "limited": {"keep": False, "threads": 1}})
-        .replace("True", "true").replace("False", "false")
-    )  # fmt: skip
-    base = serve(run, "--agent", "random")
-    ended = client(run, base, 3, "--agent", "paratus", "--concurrency", 2, "--json").wait(250)
-    assert ended.code == 0
-    assert json.loads(ended.out)["hands"] == 3
-    policies = [decision.policy for decision in stored_decisions(run.folder / "s" / "paratus.sqlite")]
-    assert policies
-    assert {policy.weights.shape[1] for policy in policies} <= {1, 1326}
-    assert any(policy.origin.route == "limited" for policy in policies)
+    assert seats["big blind"]["hands"] == 6
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,12 @@ from dealer_tools.slumbot.server import Server
 from dealer_tools.slumbot.session import Ended, Session
 from dealer_tools.slumbot.settings import SlumbotSettings
 from protocol.errors import ConfigError
-from protocol.state import State, apply, start
+from protocol.state import CALL, State, apply, start
+from strategies.draws import Draws
+from strategies.policy import Origin, Policy, alike
 from strategies.registry import make_strategy
 from strategies.store import StoreReader
+from strategies.strategy import Budget, Spot
 
 
 def test_without_faults_every_hand_is_finished(tmp_path: Path) -> None:
@@ -119,12 +122,39 @@ def test_late_replies(tmp_path: Path) -> None:
 
 def test_several_hands_at_once(tmp_path: Path) -> None:
     """Numbers are given out once, hands do not mix, and exactly as many are finished as were asked for."""
-    played = play(tmp_path, 80, faults="close-after=0.02,token=0.1,error=0.02", concurrency=4)
-    assert played.ended.hands == 80
+    played = play(tmp_path, 40, faults="close-after=0.02,token=0.1,error=0.02", concurrency=4)
+    assert played.ended.hands == 40
     dealt = {event["hand"]: event for event in played.events if event["event"] == "finished"}
     ours = [entry["reply"] for entry in by_number_unordered(tmp_path) if "reply" in entry]
     keys = {(*event["hole_cards"], *event["bot_hole_cards"], event["winnings"]) for event in dealt.values()}
-    assert len({(*reply["hole_cards"], *reply["bot_hole_cards"], reply["winnings"]) for reply in ours} & keys) == 80
+    assert len({(*reply["hole_cards"], *reply["bot_hole_cards"], reply["winnings"]) for reply in ours} & keys) == 40
+
+
+class Thinking:
+    """A strategy that is asked in a thread, where it is late at times and raises at others."""
+
+    name, inline = "thinking", False
+
+    def identity(self) -> dict[str, str]:
+        return {}
+
+    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
+        time.sleep(0.4 if draws.below(10) == 0 else 0.002)
+        if draws.below(10) == 0:
+            raise ValueError("no idea")
+        return alike((CALL,), (1.0,), Origin("thinking"))
+
+
+def test_strategies_that_take_their_time(tmp_path: Path) -> None:
+    """Who fails or is late is replaced for that decision, which is counted and stored."""
+    played = play(
+        tmp_path, 12, players=[Thinking(), Thinking()], concurrency=2, response_s=0.2, agents=("random", "always-call")
+    )
+    assert played.ended.hands == 12
+    assert played.ended.broken == 0
+    routes = [decision.policy.origin.route for decision in stored_decisions(tmp_path / "paratus.sqlite")]
+    assert routes.count("fallback") == played.ended.fallbacks > 0
+    assert routes.count("thinking") > len(routes) / 2
 
 
 def by_number_unordered(folder: Path) -> list[dict]:
@@ -219,17 +249,17 @@ def test_the_pace(tmp_path: Path) -> None:
 
 def test_scored_with_its_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Raw, baseline and AIVAT side by side, from the folder alone; the baseline as it was told."""
-    played = play(tmp_path, 60, faults="close-after=0.02", seed=5)
+    played = play(tmp_path, 30, faults="close-after=0.05", seed=5)
     assert cli.main(["score", str(tmp_path), "--values", "equity", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     rows = document["estimators"]
     assert list(rows)[:2] == ["raw", "baseline"]
     assert {"all-in", "imaginary", "aivat"} <= set(rows)
-    assert document["hands"] == 60
+    assert document["hands"] == 30
     assert len(document["excluded"]) == played.ended.broken > 0
     replies = [entry["reply"] for entry in log_entries(tmp_path) if "reply" in entry]
     for row, key in (("raw", "winnings"), ("baseline", "baseline_winnings")):
-        mean = math.fsum(reply[key] for reply in replies) / 60 * 10
+        mean = math.fsum(reply[key] for reply in replies) / 30 * 10
         assert rows[row]["mean_mbb"] == pytest.approx(mean)
     assert rows["aivat"]["sd_mbb"] < rows["raw"]["sd_mbb"]
     assert any("random" in identity for identity in document["identities"])
