@@ -37,9 +37,10 @@ proof-5: proof-blueprint
 proof-6: proof-limited proof-router
 proof-7: proof-formats proof-lbr proof-score proof-slumbot
 
-proof-rules: .venv/.developed  ## every seven-card hand; the property tests on examples never seen before
+proof-rules: .venv/.developed  ## every seven-card hand; random play against other programs; property tests on new examples
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
-	$(BIN)/python -m pytest -m proof tests/proof/test_seven_card_enumeration.py
+	$(BIN)/python -m pytest -m proof tests/proof/test_seven_card_enumeration.py \
+	    tests/test_differential_open_spiel.py tests/test_differential_pokerkit.py
 
 proof-solver: .venv/.developed  ## rounding on Leduc; the Libratus endgames, where PARATUS_LIBRATUS names their folder
 	$(BIN)/python -m pytest -m proof tests/proof/test_leduc_rounding.py tests/proof/test_libratus_endgames.py

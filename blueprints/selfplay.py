@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from blueprints.cards.interface import Cards
 from blueprints.files import whole_file
-from blueprints.selfplay_kernels import Betting, Board, against, down, up
+from blueprints.selfplay_kernels import Betting, Board, against, down, meet, up
 from blueprints.storage import Blueprint
 from blueprints.train.deals import Dealer
 from blueprints.tree import BettingTree
@@ -130,9 +130,9 @@ class _Walk:
         self._trunk_slot = _slots(tree, np.concatenate([trunk, roots]))
         self._slots = [_slots(tree, part) for part in below]
         hands = dealer.num_hands
-        self._trunk = np.zeros((2, len(trunk) + len(roots), 2, hands), np.float32)
+        self._trunk = np.zeros((3, len(trunk) + len(roots), 2, hands), np.float32)
         most = max((len(part) for part in below), default=0)
-        self._scratch = [np.zeros((2, most, 2, hands), np.float32) for _ in range(threads)]
+        self._scratch = [np.zeros((3, most, 2, hands), np.float32) for _ in range(threads)]
 
     def board(self, board: tuple[Card, ...], pool: ThreadPoolExecutor) -> None:
         """Walk one."""
@@ -140,29 +140,30 @@ class _Walk:
         buckets = np.zeros((len(self._buckets), self._dealer.num_hands), np.int32)
         buckets[:, : deal.live] = self._dealer.cards[0].deal(board)[:, hands]
         shown = Board(deal.live, deal.groups, deal.group, deal.cards, deal.minus, deal.twin, buckets)
-        reach, value = self._trunk
+        reach, meets, _ = self._trunk
         reach[0, :, : deal.live] = 1
-        memory = self._memory()
-        down(self._betting, shown, self._parts[0], self._trunk_slot, reach, memory[0])
+        shares, _, totals = self._memory()
+        meet(shown, reach[0], meets[0], totals)
+        down(self._betting, shown, self._parts[0], self._trunk_slot, reach, meets, shares, totals)
         threads = len(self._scratch)
         jobs = [range(first, len(self._slots), threads) for first in range(threads)]
         for done in [pool.submit(self._below, shown, job, self._scratch[number]) for number, job in enumerate(jobs)]:
             done.result()
-        self._up(shown, self._parts[0], self._trunk_slot, reach, value)
+        self._up(shown, self._parts[0], self._trunk_slot, self._trunk)
 
     def _below(self, board: Board, parts: range, scratch: F32) -> None:
-        reach, value = scratch
+        reach, meets, value = scratch
+        shares, _, totals = self._memory()
         for number in parts:
             nodes, slot = self._parts[1 + number], self._slots[number]
             there = self._trunk_slot[nodes[0]]
-            reach[0] = self._trunk[0, there]
-            down(self._betting, board, nodes, slot, reach, self._memory()[0])
-            self._up(board, nodes, slot, reach, value)
-            self._trunk[1, there] = value[0]
+            reach[0], meets[0] = self._trunk[0, there], self._trunk[1, there]
+            down(self._betting, board, nodes, slot, reach, meets, shares, totals)
+            self._up(board, nodes, slot, scratch)
+            self._trunk[2, there] = value[0]
 
-    def _up(self, board: Board, nodes: I32, slot: I32, reach: F32, value: F32) -> None:
-        shares, taken, totals = self._memory()
-        up(self._betting, board, nodes, slot, reach, value, shares, taken, totals, self._won, self._met)
+    def _up(self, board: Board, nodes: I32, slot: I32, scratch: F32) -> None:
+        up(self._betting, board, nodes, slot, *scratch, *self._memory(), self._won, self._met)
 
     def _memory(self) -> tuple[F32, F32, F32]:
         hands = self._dealer.num_hands

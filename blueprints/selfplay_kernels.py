@@ -9,6 +9,7 @@ that are in no part of this walk (roots of the next street, seen from before the
 known of them is put there by whoever walks them.
 
     reach, value  float32[slot, player, hand]
+    meets         float32[slot, player, hand], the opponent's reaches that a hand can meet
     rows          uint8, the strategy: that of an edge begins at row_at[edge], a number for each bucket of the street
     won, met      float32, the sums: those of a player and node begin at at[player, node], a number for each bucket
 
@@ -111,8 +112,15 @@ def _shares(betting, board, node, edge, out):
 
 
 @kernel
-def down(betting, board, nodes, slot, reach, shares):
-    """Reaches of all children of a part."""
+def meet(board, reach, meets, totals):
+    """What is met at a node, both players' reaches given."""
+    for player in range(2):
+        _met(board, reach[1 - player], totals, meets[player])
+
+
+@kernel
+def down(betting, board, nodes, slot, reach, meets, shares, totals):
+    """Reaches of all children of a part, and what they meet: for whoever acted that is what it was."""
     for node in nodes:
         mine, player = reach[slot[node]], betting.player[node]
         for edge in range(betting.first[node], betting.first[node + 1]):
@@ -123,15 +131,17 @@ def down(betting, board, nodes, slot, reach, shares):
                 for hand in range(board.live):
                     theirs[player, hand] = mine[player, hand] * shares[hand]
                     theirs[1 - player, hand] = mine[1 - player, hand]
+                    meets[slot[child], player, hand] = meets[slot[node], player, hand]
+                _met(board, theirs[player], totals, meets[slot[child], 1 - player])
 
 
 @kernel
-def _leaf(betting, board, leaf, player, reach, taken, totals, values):
-    """Values at an end that `player` chose with reaches `taken`; those of the opponent at the node are `reach`."""
+def _leaf(betting, board, leaf, player, reach, met, taken, totals, values):
+    """Values at an end that `player` chose with reaches `taken`; `reach` are the opponent's, of which `met` are met."""
     pays, folder = np.float32(betting.pays[leaf]), betting.folder[leaf]
     other = 1 - player
     if folder >= 0:
-        _met(board, reach, totals, values[player])
+        values[player] = met
         _met(board, taken, totals, values[other])
     else:
         _won(board, reach, totals, values[player])
@@ -143,14 +153,14 @@ def _leaf(betting, board, leaf, player, reach, taken, totals, values):
 
 
 @kernel
-def up(betting, board, nodes, slot, reach, value, shares, taken, totals, won, met):
+def up(betting, board, nodes, slot, reach, meets, value, shares, taken, totals, won, met):
     """Values of a part's nodes, and what is learnt there; those of children in no part are in `value` already."""
     end = np.zeros((2, len(shares)), np.float32)
     for number in range(len(nodes) - 1, -1, -1):
         node = nodes[number]
         player = betting.player[node]
         other = 1 - player
-        mine, here = value[slot[node]], reach[slot[node]]
+        mine, here, known = value[slot[node]], reach[slot[node]], meets[slot[node]]
         mine[:] = 0
         for edge in range(betting.first[node], betting.first[node + 1]):
             _shares(betting, board, node, edge, shares)
@@ -160,18 +170,17 @@ def up(betting, board, nodes, slot, reach, value, shares, taken, totals, won, me
             else:
                 for hand in range(board.live):
                     taken[hand] = here[player, hand] * shares[hand]
-                _leaf(betting, board, ~child, player, here[other], taken, totals, end)
+                _leaf(betting, board, ~child, player, here[other], known[player], taken, totals, end)
                 after = end
             for hand in range(board.live):
                 mine[player, hand] += after[player, hand] * shares[hand]
                 mine[other, hand] += after[other, hand]
         bucket = board.bucket[betting.street[node]]
         for each in range(2):
-            _met(board, here[1 - each], totals, taken)
             base = betting.at[each, node]
             for hand in range(board.live):
                 won[base + bucket[hand]] += mine[each, hand]
-                met[base + bucket[hand]] += taken[hand]
+                met[base + bucket[hand]] += known[each, hand]
 
 
 @kernel

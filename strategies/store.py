@@ -267,6 +267,13 @@ class StoreReader:
         for row in self._rows(query, (match,)):
             yield _decision(self.path, row)
 
+    def answered(self, match: int) -> dict[int, set[str]]:
+        """By hand, the betting of every decision that is stored."""
+        found: dict[int, set[str]] = {}
+        for hand, betting in self._rows("SELECT hand, betting FROM decision WHERE match = ?", (match,)):
+            found.setdefault(hand, set()).add(betting)
+        return found
+
     def decisions_of(self, match: int, hand: int) -> dict[str, StoredDecision]:
         """Those of one hand, by the betting that they answered."""
         rows = [_decision(self.path, row) for row in self._rows(f"{_SELECT_DECISIONS} AND hand = ?", (match, hand))]

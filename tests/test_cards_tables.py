@@ -1,4 +1,7 @@
-"""Buckets of hold'em: lookups, tables on disk, and what must hold for every board."""
+"""Buckets of hold'em: lookups, tables on disk, and what must hold for every board.
+
+Tables are computed for a few hundred boards of each street; `proof/test_cards_proof.py` has those of all.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from blueprints.cards import nearest, places, rows, tables
 from blueprints.cards import strengths as river_kernels
-from blueprints.cards.centroids import Centroids, build_centroids
+from blueprints.cards.centroids import Centroids, build_centroids, draw_hands
 from blueprints.cards.features import BOARD_CARDS, LIVE_HANDS, Features, keys, live_hands
 from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.quality import _measure, quality
@@ -24,6 +27,7 @@ from protocol.errors import BlueprintError
 from protocol.hands import (
     NUM_HANDS,
     SUIT_PERMUTATIONS,
+    board_keys,
     canonical_boards,
     hand_classes_array,
     hand_permutation,
@@ -32,6 +36,36 @@ from protocol.hands import (
 )
 
 STREETS = (1, 2, 3)
+DEALS = [tuple(map(int, np.random.default_rng(seed).choice(52, 5, replace=False))) for seed in range(300)]
+"""Whose boards are in the tables."""
+READ = parse_cards("2c7dKhTs3c")
+SAMPLE = 2000
+"""Of which the quality is measured."""
+ABSENT = 0xFFFF
+"""What a table has for all other boards: no bucket."""
+
+
+def _apart(street):
+    """Places of six boards of a street that lie far apart."""
+    return np.arange(0, len(keys(street)), 400 * 8 ** (street - 1))[:6]
+
+
+def _places(street):
+    """Places of all boards of a street that are in the tables."""
+    boards = np.array([deal[: BOARD_CARDS[street]] for deal in (*DEALS, READ)], np.uint8)
+    dealt = np.searchsorted(keys(street), board_keys(boards))
+    return np.unique(np.concatenate([dealt, _apart(street), draw_hands(street, SAMPLE, [0, street])[0]]))
+
+
+def _build_some(centroids, street, strengths, work, build=tables.build_table):
+    """As the real function builds it, but not all of it."""
+    places, whole = _places(street), np.full((len(keys(street)), LIVE_HANDS[street]), ABSENT, np.uint16)
+    with (
+        patch.object(tables, "canonical_boards", lambda cards: canonical_boards(cards)[places]),
+        patch.object(tables, "_shape", lambda street: (len(places), LIVE_HANDS[street])),
+    ):
+        whole[places] = build(centroids, street, strengths, work)
+    return whole
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +76,18 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def on_demand(folder):
     """With tables of the flop and the turn."""
-    with patch.object(tables, "river_strengths", lambda work: rivers()):
+    with (
+        patch.object(tables, "river_strengths", lambda work: rivers()),
+        patch.object(tables, "build_table", _build_some),
+    ):
         return HoldemCards.open(small_centroids(), folder, rivers=False)
 
 
 @pytest.fixture(scope="module")
 def cards(folder, on_demand):
     """With all tables."""
-    return HoldemCards.open(small_centroids(), folder)
-
-
-def _boards(count):
-    return st.permutations(range(52)).map(lambda cards: tuple(cards[:count]))
+    with patch.object(tables, "build_table", _build_some):
+        return HoldemCards.open(small_centroids(), folder)
 
 
 # --- Buckets
@@ -67,10 +101,11 @@ def test_the_first_street_has_the_classes(cards):
 
 
 @settings(max_examples=60, deadline=None)
-@given(_boards(5), st.sampled_from(SUIT_PERMUTATIONS), st.randoms(use_true_random=False))
+@given(st.sampled_from(DEALS), st.sampled_from(SUIT_PERMUTATIONS), st.randoms(use_true_random=False))
 def test_buckets_do_not_depend_on_suits_nor_on_the_order_of_the_board(cards, on_demand, board, permutation, random):
     deal = cards.deal(board)
     assert deal.dtype == np.uint16
+    assert (deal.max(axis=1) < cards.counts).all()
     assert np.array_equal(on_demand.deal(board), deal)
     other = permute_cards(board, permutation)
     assert np.array_equal(cards.deal(other)[:, hand_permutation(permutation)], deal)
@@ -88,7 +123,7 @@ def test_buckets_are_the_nearest_centres(cards):
     centroids = small_centroids()
     features = Features(SMALL, centroids.opponents, rivers())
     for street in STREETS:
-        boards = canonical_boards(BOARD_CARDS[street])[:: 400 * 8 ** (street - 1)][:6]
+        boards = canonical_boards(BOARD_CARDS[street])[_apart(street)]
         picks = np.tile(np.arange(LIVE_HANDS[street], dtype=np.int16), (len(boards), 1))
         with Work(2) as work:
             rows = features.sample(street, boards, picks, work).rows().reshape(*picks.shape, -1)
@@ -98,20 +133,21 @@ def test_buckets_are_the_nearest_centres(cards):
 
 
 @pytest.mark.parametrize("street", STREETS)
-def test_every_live_hand_of_every_board_has_a_bucket(cards, street, folder):
+def test_every_live_hand_has_a_bucket(cards, street, folder):
     """Tables have one column for each live hand: what is left is that no bucket lies outside, and all are in use."""
     (path,) = folder.glob(f"{('preflop', 'flop', 'turn', 'river')[street]}-*.npy")
-    table = np.load(path, mmap_mode="r")
-    assert table.shape == (len(keys(street)), LIVE_HANDS[street])
+    whole = np.load(path, mmap_mode="r")
+    assert whole.shape == (len(keys(street)), LIVE_HANDS[street])
+    table = whole[_places(street)]
     assert table.max() < cards.counts[street]
-    used = np.bincount(table[:: 10 ** (street - 1)].ravel(), minlength=cards.counts[street])
+    used = np.bincount(table.ravel(), minlength=cards.counts[street])
     assert len(used) == cards.counts[street]
     assert (used > 0).mean() > 0.9  # centres were found on a small sample
 
 
 def test_good_hands_have_higher_buckets_than_bad_ones(cards):
-    for text in ("2c7dKh", "2c7dKhTs", "2c7dKhTs3c"):
-        buckets = cards.buckets(parse_cards(text))
+    for street in STREETS:
+        buckets = cards.buckets(READ[: BOARD_CARDS[street]])
         best, worst, middle = (int(buckets[parse_hand(hand)]) for hand in ("KsKd", "6h4h", "7s6s"))
         assert worst < middle < best
 
@@ -128,7 +164,7 @@ def test_a_deal_has_five_cards(cards):
 
 
 def test_lookups_from_several_threads(cards):
-    boards = [tuple(map(int, np.random.default_rng(seed).choice(52, 5, replace=False))) for seed in range(200)]
+    boards = DEALS[:200]
     expected = [cards.deal(board) for board in boards]
     with ThreadPoolExecutor(4) as pool:
         for found, deal in zip(pool.map(cards.deal, boards), expected, strict=True):
@@ -298,7 +334,7 @@ def test_settings_out_of_range_are_refused():
 
 
 def test_quality_of_a_coarse_abstraction(on_demand):
-    found = quality(on_demand, sample=2000, rivers=rivers())
+    found = quality(on_demand, sample=SAMPLE, rivers=rivers())
     assert [street.street for street in found.streets] == ["flop", "turn", "river"]
     assert [street.buckets for street in found.streets] == [40, 50, 30]
     assert found.digest == small_centroids().digest

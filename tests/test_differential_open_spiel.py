@@ -29,7 +29,7 @@ from itertools import count
 
 import pyspiel
 import pytest
-from differential_play import note_showdown, pot_raise_to, random_action
+from differential_play import SHARES, note_showdown, pot_raise_to, random_action
 
 from protocol.cards import Card, rank_of, suit_of
 from protocol.dealing import CardStream
@@ -63,10 +63,10 @@ SHIPPED = {
     "kuhn.limit.3p": 10_000,
     "kuhn.limit.2p": 3_000,
 }
-"""Random decisions in each shipped definition."""
+"""Random decisions in each shipped definition, as a proof; see `SHARES`."""
 
 INVENTED = {"nolimit": 150_000, "limit": 50_000}
-"""Random decisions in definitions that nobody plays."""
+"""Random decisions in definitions that nobody plays, as a proof."""
 
 DECISIONS_PER_INVENTED_GAME = 150
 
@@ -191,7 +191,7 @@ def play_hand(game: Game, theirs, deal, choose, seen: Counter) -> None:
         note_showdown(state.committed, state.folded, deal, seen)
 
 
-def play(text: str, seed: int, decisions: int, weights=WEIGHTS) -> Counter:
+def play(text: str, seed: int, decisions: float, weights=WEIGHTS) -> Counter:
     """Random hands of one definition until so many decisions are compared."""
     game, theirs = parse_game(text).game, open_spiel_game(text)
     stream, rng = CardStream(game, seed), random.Random(seed)
@@ -220,16 +220,18 @@ def test_every_shipped_definition_and_200_000_decisions() -> None:
     assert sum(SHIPPED.values()) >= 200_000
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_definition(name):
-    seen = play(find_game(name).read_text(), SEED, SHIPPED[name])
+def test_shipped_definition(name, share):
+    decisions = share * SHIPPED[name]
+    seen = play(find_game(name).read_text(), SEED, decisions)
     game = load_game(name).game
-    assert seen["decisions"] >= SHIPPED[name]
-    assert min(seen["Fold"], seen["Call"], seen["Raise"]) > SHIPPED[name] // 20
+    assert seen["decisions"] >= decisions
+    assert min(seen["Fold"], seen["Call"], seen["Raise"]) > decisions // 20
     assert seen["showdowns"] > seen["hands"] // 10
     if game.no_limit:
-        assert min(seen["minimum"], seen["pot"], seen["all-in"]) > SHIPPED[name] // 100
-    assert seen["ties"] > 30 or game.num_suits == 1
+        assert min(seen["minimum"], seen["pot"], seen["all-in"]) > decisions // 100
+    assert seen["ties"] > 30 * share or game.num_suits == 1
 
 
 # --- Definitions that nobody plays ----------------------------------------------------------------------------------
@@ -295,12 +297,13 @@ def invent(rng: random.Random, no_limit: bool) -> Game:
             continue
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("betting", INVENTED)
-def test_invented_definitions(betting):
+def test_invented_definitions(betting, share):
     rng = random.Random(f"invented {betting}")
     seen: Counter = Counter()
     shapes: Counter = Counter()
-    while seen["decisions"] < INVENTED[betting]:
+    while seen["decisions"] < share * INVENTED[betting]:
         game = invent(rng, betting == "nolimit")
         seen += play(game_text(game), rng.getrandbits(32), DECISIONS_PER_INVENTED_GAME)
         shapes[f"{game.num_players} players"] += 1
@@ -308,16 +311,16 @@ def test_invented_definitions(betting):
         shapes["small deck"] += game.num_suits * game.num_ranks < 52
         shapes["unequal stacks"] += len(set(game.stack)) > 1
         shapes["everyone pays"] += min(game.blind) > 0
-    assert min(seen["ties"], seen["dead money"]) > 100
-    assert shapes["small deck"] > 20
-    assert shapes["everyone pays"] > 20
+    assert min(seen["ties"], seen["dead money"]) > 100 * share
+    assert shapes["small deck"] > 20 * share
+    assert shapes["everyone pays"] > 20 * share
     if betting == "nolimit":
-        assert all(shapes[f"{players} players"] > 10 for players in range(2, 7))
-        assert shapes["all-in by a blind"] > 100
-        assert shapes["unequal stacks"] > 100
-        assert min(seen["minimum"], seen["pot"], seen["all-in"], seen["all-in for less than the minimum"]) > 500
-        assert min(seen["side pots"], seen["two side pots"]) > 500
-        assert min(seen["three-way ties"], seen["fractions"]) > 50
+        assert all(shapes[f"{players} players"] > 10 * share for players in range(2, 7))
+        assert shapes["all-in by a blind"] > 100 * share
+        assert shapes["unequal stacks"] > 100 * share
+        assert min(seen["minimum"], seen["pot"], seen["all-in"], seen["all-in for less than the minimum"]) > 500 * share
+        assert min(seen["side pots"], seen["two side pots"]) > 500 * share
+        assert min(seen["three-way ties"], seen["fractions"]) > 50 * share
 
 
 # --- 64 actions on a street -----------------------------------------------------------------------------------------

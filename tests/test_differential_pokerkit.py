@@ -27,7 +27,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from differential_play import note_showdown, random_action
+from differential_play import SHARES, note_showdown, random_action
 from pokerkit import Automation, NoLimitTexasHoldem
 from pokerkit import Card as TheirCard
 
@@ -51,10 +51,10 @@ from protocol.state import (
 )
 
 SHOWDOWNS = {2: 1_000, 3: 1_100, 4: 1_200, 5: 1_200, 6: 1_200}
-"""Showdowns in lockstep, by the number of players."""
+"""Showdowns in lockstep, by the number of players, as a proof; see `SHARES`."""
 
 SPLITS = 400
-"""Showdowns in which only the pots are split, for each number of players."""
+"""Showdowns in which only the pots are split, for each number of players, as a proof."""
 
 AUTOMATIONS = (
     Automation.ANTE_POSTING,
@@ -233,27 +233,28 @@ def test_5_000_showdowns_and_more() -> None:
     assert sum(SHOWDOWNS.values()) >= 5_000
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("players", SHOWDOWNS)
-def test_random_hands(players):
-    rng = random.Random(players)
+def test_random_hands(players, share):
+    rng, showdowns = random.Random(players), share * SHOWDOWNS[players]
     seen: Counter = Counter()
-    while seen["showdowns"] < SHOWDOWNS[players]:
+    while seen["showdowns"] < showdowns:
         game, deal = random_game(rng, players), random_deal(rng, players)
         weights = rng.choice(((0.2, 1, 1), (0.2, 1, 0.4), (1, 1, 1)))
         try:
             play_hand(game, deal, rng, weights, seen)
         except AssertionError as error:
             raise AssertionError(f"after {seen['hands']} hands of seed {players}: {game} {deal}: {error}") from error
-    assert seen["ties"] > SHOWDOWNS[players] // 20
-    assert seen["bounds"] > SHOWDOWNS[players]
+    assert seen["ties"] > showdowns // 20
+    assert seen["bounds"] > showdowns
     if players > 2:
-        assert seen["side pots"] > SHOWDOWNS[players] // 5
-        assert seen["dead money"] > SHOWDOWNS[players] // 5
-        assert min(seen["after a short all-in"], seen["idle raises"]) > 20
+        assert seen["side pots"] > showdowns // 5
+        assert seen["dead money"] > showdowns // 5
+        assert min(seen["after a short all-in"], seen["idle raises"]) > 20 * share
         assert seen["after a short all-in"] < seen["bounds"] // 5
-    assert 0 < seen["idle checks"] < SHOWDOWNS[players] // 2
+    assert 0 < seen["idle checks"] < showdowns // 2
     if players > 3:
-        assert min(seen["two side pots"], seen["three-way ties"]) > SHOWDOWNS[players] // 100
+        assert min(seen["two side pots"], seen["three-way ties"]) > showdowns // 100
 
 
 # --- Pots alone -----------------------------------------------------------------------------------------------------
@@ -271,12 +272,13 @@ def random_commitments(rng: random.Random, players: int) -> tuple[list[int], lis
     return committed, folded
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("players", range(2, 7))
-def test_pots_alone(players):
+def test_pots_alone(players, share):
     """Everyone's chips are posted as blinds; those who fold have some left to fold with, the others are all-in."""
-    rng = random.Random(f"pots of {players}")
+    rng, splits = random.Random(f"pots of {players}"), int(share * SPLITS)
     seen: Counter = Counter()
-    for _ in range(SPLITS):
+    for _ in range(splits):
         (committed, folded), deal = random_commitments(rng, players), random_deal(rng, players)
         stacks = [chips + gone * rng.randint(1, 500) for chips, gone in zip(committed, folded, strict=True)]
         theirs = pokerkit_hand(tuple(committed), tuple(stacks), deal)
@@ -288,6 +290,6 @@ def test_pots_alone(players):
         ranks = [-1 if gone else hand_rank((*hole, *deal.board)) for hole, gone in zip(deal.hole, folded, strict=True)]
         assert_same_payoffs(split_pots(tuple(committed), ranks), theirs.payoffs)
         note_showdown(committed, folded, deal, seen)
-    assert seen["ties"] > SPLITS // 20
+    assert seen["ties"] > splits // 20
     if players > 2:
-        assert min(seen["side pots"], seen["dead money"]) > SPLITS // 8
+        assert min(seen["side pots"], seen["dead money"]) > splits // 8

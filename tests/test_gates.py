@@ -77,24 +77,24 @@ def test_equals_the_twin(kind: int, seed: int) -> None:
 
 
 @kernel
-def _exponentials(numbers, found):
+def exponentials(numbers, found):
     for at in range(0, len(numbers), BLOCK):
         store(found, at, exponential(load(numbers, at)))
 
 
 @kernel
-def _roots(numbers, found):
+def roots(numbers, found):
     for at in range(0, len(numbers), BLOCK):
         store(found, at, root(load(numbers, at)))
 
 
-def test_exponentials_and_roots() -> None:
+def testexponentials_and_roots() -> None:
     numbers = aligned_zeros(1 << 16)
     numbers[:] = np.linspace(-87, 88, len(numbers))
     numbers[: 3 * BLOCK] = np.resize([0.0, -0.0, np.log(2), -1e-30, 1e-8, -np.log(2) / 2], 3 * BLOCK)
     found = np.zeros_like(numbers)
-    _exponentials(numbers, found)
+    exponentials(numbers, found)
     np.testing.assert_allclose(found, np.exp(numbers.astype(np.float64)), rtol=2e-7)
     assert found[0] == found[1] == 1.0
-    _roots(np.abs(numbers), found)
+    roots(np.abs(numbers), found)
     np.testing.assert_array_equal(found, np.sqrt(np.abs(numbers)))

@@ -38,7 +38,7 @@ from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot
 
 MATCHES = 200
-HANDS = 30
+HANDS = 15
 LOOPS = 2
 """Event loops that deal, and as many that play."""
 GAMES = [

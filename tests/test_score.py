@@ -230,6 +230,26 @@ def test_policies_that_do_not_add_up(match: Path, tmp_path: Path, capsys: pytest
     assert "65535" in said
 
 
+def test_a_policy_that_was_not_written_any_more(
+    match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As after `kill -9` in a hand's last moment: that hand is left out of everything, whoever won it."""
+    folder = copied(match, tmp_path)
+    with sqlite3.connect(folder / "forward" / "random.sqlite") as db:
+        hand = db.execute("SELECT max(hand) FROM decision").fetchone()[0]
+        db.execute("DELETE FROM decision WHERE hand = ?", (hand,))
+    db.close()
+    document = score(capsys, folder)
+    (left_out,) = document["excluded"]
+    assert f"hand {hand}: random.sqlite has no policy" in left_out["reason"]
+    assert document["hands"] == 2 * HANDS - 1
+    assert document["pairs"] == HANDS - 1
+    assert document["estimators"]["raw"]["observations"] == document["estimators"]["aivat"]["observations"]
+    other = score(capsys, folder, "--player", "always-raise")
+    assert other["hands"] == 2 * HANDS
+    assert not other["excluded"]
+
+
 def test_a_policy_that_never_did_what_was_done(match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = copied(match, tmp_path)
     with sqlite3.connect(folder / "forward" / "always-raise.sqlite") as db:

@@ -17,7 +17,7 @@ from typing import Final
 from dealer_tools.formats.records import PlayedHand, Refused, Session
 from protocol.game import Game, Position, game_text
 from protocol.log import HandRecord
-from protocol.state import Deal, payoffs, start
+from protocol.state import Deal, apply, payoffs, start
 from protocol.wire import WireError, deal_text, parse_deal, read_betting, view
 from strategies.store import StoredDecision, StoredHand, StoreError, StoreReader
 
@@ -43,6 +43,10 @@ class StoredMatch:
     def hands(self) -> Iterator[StoredHand]:
         """In order."""
         return self._reader.hands(self._match)
+
+    def answered(self) -> dict[int, set[str]]:
+        """By hand, the betting of every decision that is stored."""
+        return self._reader.answered(self._match)
 
     def decisions(self, hand: int) -> Mapping[str, StoredDecision]:
         """Of one hand, read when first looked at."""
@@ -72,25 +76,44 @@ class _Decisions(Mapping[str, StoredDecision]):
 
 
 def attach(session: Session, match: StoredMatch, player: str) -> Session:
-    """The hands of a log with the policies of a player; refused are those that its store tells differently."""
+    """The hands of a log with the policies of a player.
+
+    Refused are those that its store tells differently, and those of which it lacks a policy: its process was killed
+    before that was written, whatever the hand was going to bring.
+    """
     if game_text(match.game) != game_text(session.game):
         raise StoreError(f"match store {match.path}: {match.game.name}: expected the game of {session.source}")
-    stored = {hand.hand: hand for hand in match.hands()}
+    stored, answered = {hand.hand: hand for hand in match.hands()}, match.answered()
     hands: list[PlayedHand] = []
     refused: list[Refused] = []
     for played in session.hands:
-        known = stored.get(played.record.hand)
+        number = played.record.hand
+        known = stored.get(number)
         trouble = _disagreement(played.record, known, player) if known is not None else ""
-        if trouble:
+        lacks = [betting for betting in _asked(played.record, player) if betting not in answered.get(number, ())]
+        if lacks and not trouble:
+            why = f"hand {number}: {match.path.name} has no policy at {lacks[0]!r}: it was not written any more"
+            refused.append(Refused(played.where, why))
+        elif trouble:
             refused.append(
                 Refused(played.where, f"{trouble} in {match.path.name}: log and store do not belong together")
             )
         else:
-            decisions = {**played.decisions, player: match.decisions(played.record.hand)}
+            decisions = {**played.decisions, player: match.decisions(number)}
             hands.append(replace(played, decisions=decisions))
     return Session(
         session.source, session.game, session.players, tuple(hands), (*session.refused, *refused), session.notes
     )
+
+
+def _asked(record: HandRecord, player: str) -> list[str]:
+    """The betting at each decision of a player."""
+    found, state, position = [], start(record.state.game), record.names.index(player)
+    for action in record.state.actions:
+        if state.actor == position:
+            found.append(state.betting)
+        state = apply(state, action)
+    return found
 
 
 def _disagreement(record: HandRecord, stored: StoredHand, player: str) -> str:

@@ -44,11 +44,13 @@ def run_command(options: argparse.Namespace) -> int:
         raise ConfigError(f"--plot {options.plot}: expected a name that ends in .svg")
     if options.hands is not None and options.hands < 1:
         raise ConfigError(f"--hands {options.hands}: expected at least 1")
-    hands = read_hands(options.paths, options.player)
+    asked = _asked(options.estimators)
+    both = any(ESTIMATORS[name].theirs for name in asked)
+    hands = read_hands(options.paths, options.player, both=both)
     if options.hands is not None:
         hands = first_hands(hands, options.hands)
-    missing = available(hands.hands, hands.player)
-    names = _chosen(options.estimators, missing)
+    missing = {name: why for name, why in available(hands.hands, hands.player).items() if name in asked}
+    names = _chosen(asked, missing, by_name=options.estimators is not None)
     holdings = Holdings(hands.game)
     needed = any(ESTIMATORS[name].policies for name in names)
     values = choose_values(options.values if needed else "zero", options.blueprint, holdings)
@@ -66,14 +68,20 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(text: str | None, missing: dict[str, str]) -> list[str]:
+def _asked(text: str | None) -> list[str]:
     """Names of estimators, raw first."""
     if text is None:
-        return [name for name, each in ESTIMATORS.items() if name not in missing and not each.theirs]
+        return [name for name, each in ESTIMATORS.items() if not each.theirs]
     asked = [word.strip() for word in text.split(",")]
     for name in asked:
         if name not in ESTIMATORS:
             raise ConfigError(f"--estimators {quote(name)}: expected of {', '.join(ESTIMATORS)}")
+    return [name for name in ESTIMATORS if name in asked or name == RAW]
+
+
+def _chosen(asked: list[str], missing: dict[str, str], *, by_name: bool) -> list[str]:
+    """Those that can be had; whoever named one that cannot is told why."""
+    for name in asked if by_name else ():
         if name in missing:
             raise ScoreError(f"--estimators {name}: cannot be had: {missing[name]}")
-    return [name for name in ESTIMATORS if name in asked or name == RAW]
+    return [name for name in asked if name not in missing]

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Show the hand."""
-    hands = read_hands([options.path], options.player)
+    hands = read_hands([options.path], options.player, both=True)
     found = [played for played in hands.hands if played.record.hand == options.hand]
     if not found:
         numbers = [played.record.hand for played in hands.hands]

@@ -47,6 +47,10 @@ def _row(row: Row) -> str:
 def _remarks(result: Result, values: Values, missing: dict[str, str]) -> list[str]:
     hands = result.hands
     lines = [f"values: {values.name} {values.digest}"]
+    if hands.pairs:
+        lines.append(
+            "the two hands of a deal are not independent: intervals that hold are those of the rows `duplicate`"
+        )
     lines += [f"played by: {identity}" for identity in hands.identities]
     lines += [f"no {name}: {reason}" for name, reason in missing.items()]
     if hands.refused:

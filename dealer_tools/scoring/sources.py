@@ -47,22 +47,37 @@ class _Source:
 
     sessions: list[Session]
     duplicate: bool
-    stores: list[StoredMatch]
+    stores: list[list[StoredMatch]]
+    """Beside each session."""
+
+    def with_policies(self, player: str, *, both: bool) -> list[Session]:
+        """The sessions with what the stores of the player hold, or those of both."""
+        found = []
+        for session, stores in zip(self.sessions, self.stores, strict=True):
+            for store in stores:
+                if both or store.path.stem == player:
+                    session = attach(session, store, store.path.stem)
+            found.append(session)
+        return found
 
 
-def read_hands(paths: Sequence[Path], player: str | None = None) -> Hands:
-    """All hands of one player. Raises `ScoreError` if the paths do not belong together."""
+def read_hands(paths: Sequence[Path], player: str | None = None, *, both: bool = False) -> Hands:
+    """All hands of one player, with its policies or those of `both`.
+
+    Raises `ScoreError` if the paths do not belong together.
+    """
     sources = [_read(path) for path in paths]
-    sessions = [session for source in sources for session in source.sessions]
-    names = dict.fromkeys(name for session in sessions for name in session.players)
+    names = dict.fromkeys(name for source in sources for session in source.sessions for name in session.players)
     player = player or _default(sources, list(names))
+    read = [source.with_policies(player, both=both) for source in sources]
+    sessions = [session for each in read for session in each]
     game = sessions[0].game
     hands: list[PlayedHand] = []
     pairs: list[tuple[int, int]] = []
     notes = [note for session in sessions for note in session.notes]
-    for source in sources:
+    for source, of_source in zip(sources, read, strict=True):
         begins = []
-        for session in source.sessions:
+        for session in of_source:
             if player not in session.players:
                 raise ScoreError(
                     f"{session.source}: player {quote(player)} is not in it: it has {', '.join(session.players)}"
@@ -72,7 +87,7 @@ def read_hands(paths: Sequence[Path], player: str | None = None) -> Hands:
             begins.append(len(hands))
             hands += session.hands
         if source.duplicate:
-            pairs += _pairs(source.sessions, begins)
+            pairs += _pairs(of_source, begins)
     if not hands:
         raise ScoreError(f"{', '.join(map(str, paths))}: no hands: expected one at least")
     if any(source.duplicate for source in sources) and 2 * len(pairs) != len(hands):
@@ -81,14 +96,14 @@ def read_hands(paths: Sequence[Path], player: str | None = None) -> Hands:
     if 0 < unknown < len(hands):
         notes.append(f"no baseline: {unknown} of {len(hands)} hands have no baseline_winnings")
     refused = tuple([each for session in sessions for each in session.refused])
-    stores = [store for source in sources for store in source.stores if store.path.stem == player]
+    stores = [store for source in sources for beside in source.stores for store in beside if store.path.stem == player]
     identities = tuple(dict.fromkeys(f"{store.agent} {json.dumps(store.identity, sort_keys=True)}" for store in stores))
     return Hands(game, player, tuple(hands), tuple(pairs), refused, tuple(notes), identities)
 
 
 def _default(sources: Sequence[_Source], names: Sequence[str]) -> str:
     """The first player whose policies are known, or the first of all."""
-    known = {store.path.stem for source in sources for store in source.stores}
+    known = {store.path.stem for source in sources for beside in source.stores for store in beside}
     return next((name for name in names if name in known), names[0])
 
 
@@ -101,12 +116,11 @@ def _read(path: Path) -> _Source:
     except OSError as error:
         raise ScoreError(f"{path}: {error.strerror}: expected a match folder, a log or a store") from None
     if head == _STORE:
-        return _Source([read_store(path)], False, [StoredMatch(path)])
+        return _Source([read_store(path)], False, [[]])
     sessions = read_sessions(path)
     if len(sessions) == 1:
-        session, stores = _with_stores(sessions[0], path.parent)
-        return _Source([session], False, stores)
-    return _Source(sessions, False, [])
+        return _Source(sessions, False, [_stores_beside(sessions[0], path.parent)])
+    return _Source(sessions, False, [[] for _ in sessions])
 
 
 def _read_folder(path: Path) -> _Source:
@@ -123,9 +137,8 @@ def _read_folder(path: Path) -> _Source:
         )
     read = [_read(leg / _LOG) for leg in legs]
     sessions = [session for source in read for session in source.sessions]
-    return _Source(
-        sessions, bool(plan.get("duplicate")) and len(legs) == 2, [store for source in read for store in source.stores]
-    )
+    stores = [beside for source in read for beside in source.stores]
+    return _Source(sessions, bool(plan.get("duplicate")) and len(legs) == 2, stores)
 
 
 def _plan(path: Path) -> dict[str, Any] | None:
@@ -136,15 +149,9 @@ def _plan(path: Path) -> dict[str, Any] | None:
     return plan if isinstance(plan, dict) else None
 
 
-def _with_stores(session: Session, folder: Path) -> tuple[Session, list[StoredMatch]]:
-    """The session with the policies of all players whose stores lie beside its log."""
-    stores = []
-    for path in sorted(folder.glob("*.sqlite")):
-        if path.stem in session.players:
-            store = StoredMatch(path)
-            session = attach(session, store, path.stem)
-            stores.append(store)
-    return session, stores
+def _stores_beside(session: Session, folder: Path) -> list[StoredMatch]:
+    """The stores of the players of a log that lie beside it."""
+    return [StoredMatch(path) for path in sorted(folder.glob("*.sqlite")) if path.stem in session.players]
 
 
 def _pairs(sessions: Sequence[Session], begins: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Every hand on every canonical flop and turn: one bucket for each class that suits make, none missing."""
+"""Every hand on every canonical board: a bucket, and on flop and turn one for each class that suits make."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from abstractions import small_centroids
 
-from blueprints.cards.features import BOARD_CARDS, FLOP, TURN, live_hands
+from blueprints.cards.features import BOARD_CARDS, FLOP, LIVE_HANDS, RIVER, TURN, keys, live_hands
 from blueprints.cards.holdem import HoldemCards
 from protocol.hands import canonical_boards, canonical_hands
 
@@ -15,7 +15,18 @@ pytestmark = pytest.mark.proof
 
 @pytest.fixture(scope="module")
 def cards(tmp_path_factory):
-    return HoldemCards.open(small_centroids(), tmp_path_factory.mktemp("tables"), rivers=False)
+    return HoldemCards.open(small_centroids(), tmp_path_factory.mktemp("tables"))
+
+
+@pytest.mark.parametrize("street", [FLOP, TURN, RIVER])
+def test_every_live_hand_of_every_board_has_a_bucket(cards, street):
+    """Tables have one column for each live hand: what is left is that no bucket lies outside, and all are in use."""
+    table = cards.tables[street - 1]
+    assert table.shape == (len(keys(street)), LIVE_HANDS[street])
+    assert table.max() < cards.counts[street]
+    used = np.bincount(table[:: 10 ** (street - 1)].ravel(), minlength=cards.counts[street])
+    assert len(used) == cards.counts[street]
+    assert (used > 0).mean() > 0.9  # centres were found on a small sample
 
 
 @pytest.mark.parametrize(("street", "classes"), [(FLOP, 1_286_792), (TURN, 13_960_050)])
