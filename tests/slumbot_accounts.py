@@ -24,7 +24,7 @@ EVERY_FAULT = (
     "error=0.01,token=0.05,slashes=0.1,duplicate=0.01,400=0.005,401=0.005,500=0.01,outage-400=0.001,outage-401=0.001,"
     "delay=0.002,close-before=0.01,close-after=0.01,cut=0.01,garbage=0.01,twice=0.02"
 )
-FAST = {"spacing_s": 0.0, "timeout_s": 5.0, "backoff_s": 0.0005, "backoff_max_s": 0.002}
+FAST = {"spacing_s": 0.0, "timeout_s": 60.0, "backoff_s": 0.0005, "backoff_max_s": 0.002}
 _NEVER_DEALT = ("close-before", "500")
 """Faults after which the client cannot know that there was no hand."""
 

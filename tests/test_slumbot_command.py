@@ -16,6 +16,8 @@ from slumbot_accounts import by_number, log_entries
 from bot import cli
 from dealer_tools.formats.slumbot import read_betting
 
+SLOW_S = 120.0
+"""For a whole session on a machine with much else to do."""
 FAST = {"spacing_s": 0.0, "backoff_s": 0.01, "backoff_max_s": 0.05}
 
 
@@ -59,7 +61,7 @@ def log_written(folder: Path) -> bool:
 
 def test_a_session_and_what_it_leaves(run: Processes) -> None:
     base = serve(run, "--agent", "always-call", "--faults", "close-after=0.02,error=0.05")
-    ended = client(run, base, 12, "--agent", "random", "--json").wait()
+    ended = client(run, base, 12, "--agent", "random", "--json").wait(SLOW_S)
     assert ended.code == 0
     said = json.loads(ended.out)
     assert (said["hands"], said["played_now"], said["agent"], said["stopped"]) == (12, 12, "random", False)
@@ -67,11 +69,11 @@ def test_a_session_and_what_it_leaves(run: Processes) -> None:
     assert {path.name for path in (run.folder / "s").iterdir()} == {
         ".lock", "session.json", "session.jsonl", "paratus.sqlite",
     }  # fmt: skip
-    again = client(run, base, 12, "--agent", "random").wait()
+    again = client(run, base, 12, "--agent", "random").wait(SLOW_S)
     assert again.code == 0
     assert "continued: 12 hands are finished" in again.err
     assert "12 hands finished (0 now)" in again.last_line
-    other = client(run, base, 12, "--agent", "random", "--seed", 5).wait()
+    other = client(run, base, 12, "--agent", "random", "--seed", 5).wait(SLOW_S)
     assert other.code == 2
     assert "holds another session: seed '0', asked for '5'" in other.last_line
 
@@ -96,7 +98,7 @@ def test_a_client_that_is_killed_goes_on(run: Processes) -> None:
         wait_until(lambda wanted=wanted: finished_here(run.folder) >= wanted, "hands are played")
         killed.send(signal.SIGKILL)
         wait_until(lambda killed=killed: not killed.running, "it is killed")
-    ended = client(run, base, 25, "--agent", "random", "--json").wait()
+    ended = client(run, base, 25, "--agent", "random", "--json").wait(SLOW_S)
     assert ended.code == 0
     entries = by_number(run.folder / "s")
     replies = [entry["reply"] for entry in entries if "reply" in entry]
@@ -114,14 +116,14 @@ def test_ctrl_c_ends_after_the_hand(run: Processes) -> None:
     stopped = client(run, base, 10_000, "--agent", "random", "--spacing", 0.02)
     wait_until(lambda: finished_here(run.folder) >= 2, "hands are played")
     stopped.send(signal.SIGINT)
-    ended = stopped.wait()
+    ended = stopped.wait(SLOW_S)
     assert ended.code == 130
     assert "stopping after the hands in flight" in ended.err
     assert ended.last_line.endswith("stopped; the same command continues in s")
     entries = by_number(run.folder / "s")
     assert all("reply" in entry for entry in entries)
     more = len(entries) + 3
-    assert client(run, base, more, "--agent", "random").wait().code == 0
+    assert client(run, base, more, "--agent", "random").wait(SLOW_S).code == 0
     assert len(by_number(run.folder / "s")) == more
 
 
@@ -132,7 +134,7 @@ def test_ctrl_c_twice_ends_at_once(run: Processes) -> None:
     stopped.send(signal.SIGINT)
     wait_until(lambda: "stopping after" in stopped.said(), "it has heard")
     stopped.send(signal.SIGINT)
-    assert stopped.wait().code == 130
+    assert stopped.wait(SLOW_S).code == 130
     (entry,) = by_number(run.folder / "s")
     assert entry["broken"] == "interrupted"
 
@@ -147,7 +149,7 @@ def test_a_server_that_comes_back(run: Processes) -> None:
     waiting = client(run, f"http://127.0.0.1:{port}/slumbot/api", 3, "--agent", "random", "--json")
     wait_until(lambda: log_written(run.folder), "a hand begins")
     serve(run, "--agent", "random", "--port", port)
-    ended = waiting.wait()
+    ended = waiting.wait(SLOW_S)
     assert ended.code == 0
     said = json.loads(ended.out)
     assert (said["hands"], said["broken"]) == (3, 0)
@@ -158,19 +160,19 @@ def test_two_clients_in_one_folder(run: Processes) -> None:
     base = serve(run, "--agent", "random")
     first = client(run, base, 10_000, "--agent", "random", "--spacing", 0.05)
     wait_until(lambda: log_written(run.folder), "a hand begins")
-    second = client(run, base, 5, "--agent", "random").wait()
+    second = client(run, base, 5, "--agent", "random").wait(SLOW_S)
     assert second.code == 2
     assert "a match is being played there" in second.last_line
     first.send(signal.SIGINT)
-    assert first.wait().code == 130
+    assert first.wait(SLOW_S).code == 130
 
 
 def test_calibration(run: Processes) -> None:
     base = serve(run, "--agent", "random")
-    ended = client(run, base, 12, "--calibrate").wait()
+    ended = client(run, base, 12, "--calibrate").wait(SLOW_S)
     assert ended.code == 0
     assert ended.out.splitlines()[-1] == "passed: every hand in the small blind reads -50"
-    as_data = client(run, base, 12, "--calibrate", "--json").wait()
+    as_data = client(run, base, 12, "--calibrate", "--json").wait(SLOW_S)
     seats = json.loads(as_data.out)["calibration"]["chips"]
     assert (seats["small blind"]["hands"], seats["small blind"]["mean"]) == (6, -50)
     assert (seats["small blind"]["least"], seats["small blind"]["most"]) == (-50, -50)

@@ -115,7 +115,7 @@ def test_connections_that_stay_open(faults: str, tmp_path: Path) -> None:
 
 
 def test_late_replies(tmp_path: Path) -> None:
-    played = play(tmp_path, 12, faults="delay=0.1", seed=4, delay_s=0.6, timeout_s=0.2)
+    played = play(tmp_path, 12, faults="delay=0.1", seed=4, delay_s=3.0, timeout_s=2.0)
     assert check_accounts(tmp_path, played.events)["finished"] == 12
     assert played.ended.failures["too slow"] > 0
 

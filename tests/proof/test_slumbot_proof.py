@@ -14,7 +14,7 @@ from dealer_tools.slumbot.faults import Fault
 from protocol.state import payoffs
 
 HANDS = 10_000
-SETTINGS = {"spacing_s": 0.0, "timeout_s": 2.0, "backoff_s": 0.0005, "backoff_max_s": 0.002}
+SETTINGS = {"spacing_s": 0.0, "timeout_s": 5.0, "backoff_s": 0.0005, "backoff_max_s": 0.002}
 
 
 @pytest.mark.proof
@@ -22,10 +22,10 @@ SETTINGS = {"spacing_s": 0.0, "timeout_s": 2.0, "backoff_s": 0.0005, "backoff_ma
 def test_every_hand_is_accounted_for_exactly_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger, out, config = tmp_path / "ledger.jsonl", tmp_path / "session", tmp_path / "slumbot.toml"
     config.write_text(toml({"slumbot": SETTINGS}))
-    faults = EVERY_FAULT.replace("delay=0.002", "delay=0.001")
+    faults = EVERY_FAULT.replace("delay=0.002", "delay=0.0005")
     with Processes(tmp_path) as run:
         server = run.paratus(
-            "slumbot-server", "--agent", "random", "--faults", faults, "--delay", 2.5, "--ledger", ledger, "--seed", 1
+            "slumbot-server", "--agent", "random", "--faults", faults, "--delay", 6, "--ledger", ledger, "--seed", 1
         )
         client = run.paratus(
             "slumbot", "--agent", "random", "--hands", HANDS, "--out", out, "--base", server.first_line(), "--config",
