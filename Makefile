@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 .PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
         proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
-        proof-formats proof-lbr proof-score clean
+        proof-formats proof-lbr proof-score proof-slumbot clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -35,7 +35,7 @@ proof-3: proof-solver
 proof-4: proof-search proof-matches
 proof-5: proof-blueprint
 proof-6: proof-limited proof-router
-proof-7: proof-formats proof-lbr proof-score
+proof-7: proof-formats proof-lbr proof-score proof-slumbot
 
 proof-rules: .venv/.developed  ## every seven-card hand; random play against other programs; property tests on new examples
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -75,6 +75,9 @@ proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger 
 
 proof-lbr: .venv/.developed  ## local best response: chances before the flop, board by board; hundreds of small strategies
 	$(BIN)/python -m pytest -m proof tests/proof/test_lbr_proof.py
+
+proof-slumbot: .venv/.developed  ## 10,000 hands with the emulator of slumbot.com, everything going wrong all the time
+	$(BIN)/python -m pytest -m proof tests/proof/test_slumbot_proof.py
 
 proof-score: .venv/.developed  ## what estimators leave of the luck, over 70,000 hands; writes docs/score-tables.md
 	@mkdir -p $(PROOFS)

@@ -24,6 +24,8 @@ COMMANDS: Final = {
         "dealer_tools.exploitability",
         "compute what best responses win against an agent, in a small game",
     ),
+    "slumbot": ("dealer_tools.slumbot.command", "play hands with slumbot.com over HTTP, and score them"),
+    "slumbot-server": ("dealer_tools.slumbot.server_command", "be slumbot.com for clients on this machine"),
     "solve": ("bot.study.command", "solve one spot and look at the answer"),
     "blueprint": ("bot.blueprints.command", "look at a blueprint: what it is, whether it is whole, what it plays"),
     "bench": ("bot.bench", "measure how fast this machine is (from the source only)"),
@@ -107,7 +109,7 @@ def _drop_output() -> None:
 
 
 def _overview() -> str:
-    lines = [f"  {name:9} {what}" for name, (_, what) in COMMANDS.items()]
+    lines = [f"  {name:14} {what}" for name, (_, what) in COMMANDS.items()]
     return "usage: paratus COMMAND …\n\n" + "\n".join(lines) + "\n\n`paratus COMMAND --help` says more."
 
 

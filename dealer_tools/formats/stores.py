@@ -96,7 +96,7 @@ def attach(session: Session, match: StoredMatch, player: str) -> Session:
             raise StoreError(f"{played.where}: {trouble} in {match.path}: log and store do not belong together")
         if all(betting in answered.get(number, ()) for betting in _asked(played.record, player)):
             decisions = {**played.decisions, player: match.decisions(number)}
-            played = PlayedHand(played.where, played.record, decisions)
+            played = replace(played, decisions=decisions)
         hands.append(played)
     return replace(session, hands=tuple(hands))
 

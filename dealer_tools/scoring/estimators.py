@@ -13,6 +13,9 @@ All have the same expectation, so any of them may be quoted, but it has to be ch
 hand. A match that lacks them for one hand lacks them for all: hands are never dropped for what is not known of them,
 since which cards are shown depends on how the hand went.
 
+Where a server says in every hand what we won above its own play with the same cards (slumbot.com's baseline_winnings),
+that is one more row beside these, `baseline`, as it was told.
+
 In a duplicate match the two hands of a deal are one observation (`scoring.results`), by any estimator.
 """
 

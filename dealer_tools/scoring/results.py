@@ -30,6 +30,8 @@ from protocol.state import apply, start
 
 RAW: Final = "raw"
 _POSITION: Final = "position"
+BASELINE: Final = "baseline"
+"""What the server says of its own luck with the same cards: a difference already, nothing is subtracted here."""
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 _POTS: Final = ((4, "up to 4"), (20, "4 to 20"), (100, "20 to 100"), (math.inf, "over 100"))
 """In big blinds."""
@@ -102,14 +104,18 @@ def score_hands(
 ) -> Result:
     """Score all of them; `tell` hears how many are done."""
     unit = 1000 / hands.game.big_blind
-    mbb = {name: np.zeros(len(hands.hands)) for name in names}
+    known = all(played.baseline_chips is not None for played in hands.hands)
+    shown = [RAW, BASELINE, *[name for name in names if name != RAW]] if known else names
+    mbb = {name: np.zeros(len(hands.hands)) for name in shown}
     for number, played in enumerate(hands.hands):
         found, _ = scorer.score(played, hands.player)
+        if known:
+            found[BASELINE] = played.baseline_chips or 0.0
         for name, chips in found.items():
             mbb[name][number] = unit * chips
         tell(number + 1)
     best = names[-1]
-    rows = _rows(hands, mbb, {name: scorer.values_of(name) for name in names})
+    rows = _rows(hands, mbb, {name: scorer.values_of(name) for name in names} | {BASELINE: ""})
     return Result(hands, best, rows, _groups(hands, mbb, best), _lucky(hands, mbb, best), mbb)
 
 

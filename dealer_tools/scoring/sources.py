@@ -1,8 +1,9 @@
 """From paths to the hands to be scored: which player, whose policies, which hands are played twice.
 
-A path is the folder of a match that `paratus match` played (its legs, with the stores of our bots), a log beside which
-stores may lie, a store alone, or any other file of hands (`dealer_tools.formats.open`). Sessions of one player are
-scored together. Two hands with one number and the same cards, the seats swapped, are one deal that was played twice.
+A path is the folder of a match that `paratus match` played (its legs, with the stores of our bots) or that of a session
+with slumbot.com (`paratus slumbot`), a log beside which stores may lie, a store alone, or any other file of hands
+(`dealer_tools.formats.open`). Sessions of one player are scored together. Two hands with one number and the same cards,
+the seats swapped, are one deal that was played twice.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from protocol.game import Game, game_text
 
 _STORE = b"SQLite format 3\0"
 _LOG = "match.log"
+SESSION = "session.jsonl"
+"""The log of `paratus slumbot` in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,9 @@ def read_hands(paths: Sequence[Path], player: str | None = None, *, both: bool =
     pairs = _pairs(hands)
     if pairs and 2 * len(pairs) != len(hands):
         notes.append(f"{len(hands) - 2 * len(pairs)} hands have no partner with the seats swapped")
+    unknown = sum(hand.baseline_chips is None for hand in hands)
+    if 0 < unknown < len(hands):
+        notes.append(f"no baseline: {unknown} of {len(hands)} hands have no baseline_winnings")
     stores = [store for source in sources for beside in source.stores for store in beside]
     identities = dict.fromkeys(
         f"{store.path.stem}: {store.agent} {json.dumps(store.identity, sort_keys=True)}" for store in stores
@@ -115,12 +121,16 @@ def _read(path: Path) -> _Source:
 
 
 def _read_folder(path: Path) -> _Source:
-    """A match that was played here, or a leg of one."""
-    if (path / _LOG).is_file():
-        return _read(path / _LOG)
+    """A match that was played here, or a leg of one, or a session with a server."""
+    for log in (_LOG, SESSION):
+        if (path / log).is_file():
+            return _read(path / log)
     legs = [folder for folder in sorted(path.iterdir()) if (folder / _LOG).is_file()]
     if not legs:
-        raise ScoreError(f"{path}: expected a folder that `paratus match` wrote, with a {_LOG} in each leg")
+        raise ScoreError(
+            f"{path}: expected a folder that `paratus match` wrote, with a {_LOG} in each leg, or one of "
+            f"`paratus slumbot`, with {SESSION}"
+        )
     read = [_read(leg / _LOG) for leg in legs]
     sessions = [session for source in read for session in source.sessions]
     return _Source(sessions, [beside for source in read for beside in source.stores])
