@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "deal": ("dealer_tools.deal", "be the dealer of a match"),
     "play": ("dealer_tools.play.command", "play against an agent yourself, in the terminal"),
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
+    "experiment": ("dealer_tools.experiment.command", "play many matches by a plan, and say who beats whom"),
     "score": ("dealer_tools.scoring.command", "say who is better: win rates with the luck taken out"),
     "replay": ("dealer_tools.scoring.replay_command", "show a hand of a log step by step, and what was luck in it"),
     "solve": ("bot.study.command", "solve one spot and look at the answer"),
@@ -103,7 +104,7 @@ def _drop_output() -> None:
 
 
 def _overview() -> str:
-    lines = [f"  {name:9} {what}" for name, (_, what) in COMMANDS.items()]
+    lines = [f"  {name:10} {what}" for name, (_, what) in COMMANDS.items()]
     return "usage: paratus COMMAND …\n\n" + "\n".join(lines) + "\n\n`paratus COMMAND --help` says more."
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -19,12 +19,12 @@ from bot.config import BotConfig
 from protocol.client import Client
 from protocol.errors import DeadlineExceeded, Disconnected, RemoteProtocolError
 from protocol.game import Game
-from protocol.state import apply, payoffs, start
+from protocol.state import payoffs
 from protocol.stream import LineStream
 from protocol.wire import MatchState
 from strategies.chair import Chair, DrawKey
 from strategies.store import MatchStore
-from strategies.strategy import Budget, Decided, Strategy
+from strategies.strategy import Budget, Strategy
 
 _FLUSH_S: Final = 1.0
 """With so much time left a decision is written down before it is sent, with less after that."""
@@ -162,31 +162,12 @@ class Session:
             self._store.flush()
 
     def _recover(self, joined: MatchState, budget: Budget) -> None:
-        """Our decisions of this hand before we joined it.
-
-        An inline strategy decides again (as it did: its draws are keyed), another's policies are in the store.
-        """
-        past: list[Decided] = []
-        stored = None
-        inline, state = self._chair.strategy.inline, start(self._game)
-        for action in joined.state.actions:
-            if state.actor == joined.position:
-                board = joined.deal.board[: self._game.board_cards_by(state.street)]
-                if inline:
-                    seen = replace(joined, state=state, deal=joined.deal._replace(board=board))
-                    self._chair.past = past
-                    again = self._chair.decide_again(seen, budget)
-                    past.append(Decided(state, again))
-                    if self._store is not None:
-                        self._store.add_decision(seen, again, action, 0.0, again=True)
-                else:
-                    if stored is None:
-                        stored = self._store.policies(joined.hand) if self._store is not None else {}
-                    policy = stored.get(state.betting)
-                    if policy is not None:
-                        past.append(Decided(state, policy))
-            state = apply(state, action)
-        self._chair.past = past
+        """Our decisions of this hand before we joined it, from the store or made again."""
+        store, inline = self._store, self._chair.strategy.inline
+        stored = store.policies(joined.hand) if store is not None and not inline else {}
+        for past in self._chair.catch_up(joined, budget, stored):
+            if store is not None and inline:
+                store.add_decision(past.asked, past.policy, past.action, 0.0, again=True)
 
     def _all_played(self) -> bool:
         """True if the hands we know of are all that the match has. A match that resumes may have ended hands unseen."""

@@ -13,14 +13,14 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
 from protocol.errors import IllegalAction
 from protocol.game import Game
-from protocol.state import Action, State
+from protocol.state import Action, State, apply, start
 from protocol.wire import MatchState
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
@@ -41,6 +41,15 @@ class DrawKey:
     def draws(self, hand: int, state: State, purpose: str) -> Draws:
         """The draws of a decision: its number is that of the actions before it in the hand."""
         return Draws(self.seed, self.match, hand, len(state.actions), purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A decision that was made before."""
+
+    asked: MatchState
+    policy: Policy
+    action: Action
 
 
 class Chair:
@@ -82,7 +91,7 @@ class Chair:
         self.past.append(Decided(asked.state, policy))
         return action, policy
 
-    def decide_again(self, asked: MatchState, budget: Budget) -> Policy:
+    def _decide_again(self, asked: MatchState, budget: Budget) -> Policy:
         """An inline strategy's decision, made again as it was made."""
         spot = self._spot(asked)
         try:
@@ -91,6 +100,25 @@ class Chair:
         except Exception as error:
             return check_or_fold(spot.state, f"{self.strategy.name}: {error}")
         return policy
+
+    def catch_up(self, joined: MatchState, budget: Budget, stored: Mapping[str, Policy]) -> list[Past]:
+        """Our decisions on the way to a state, when there was somebody else in this chair, or nobody any more.
+
+        An inline strategy decides again (as it did: its draws are keyed), another's policies have to be `stored`.
+        """
+        self.past = []
+        found: list[Past] = []
+        state = start(self._game)
+        for action in joined.state.actions:
+            if state.actor == joined.position:
+                board = joined.deal.board[: self._game.board_cards_by(state.street)]
+                asked = replace(joined, state=state, deal=joined.deal._replace(board=board))
+                policy = self._decide_again(asked, budget) if self.strategy.inline else stored.get(state.betting)
+                if policy is not None:
+                    self.past.append(Decided(state, policy))
+                    found.append(Past(asked, policy, action))
+            state = apply(state, action)
+        return found
 
     def leave(self) -> None:
         """Wait no more for what is being thought."""
