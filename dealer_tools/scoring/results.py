@@ -111,7 +111,8 @@ def _rows(hands: Hands, mbb: dict[str, NDArray[np.float64]]) -> tuple[Row, ...]:
 
 def _row(name: str, estimate: Estimate, raw: Estimate) -> Row:
     ratio = estimate.se_mbb / raw.se_mbb if raw.se_mbb and estimate.se_mbb else math.nan
-    return Row(name, estimate, raw.observations / ratio**2 if ratio else math.nan, estimate.sd_mbb / raw.sd_mbb)
+    share = estimate.sd_mbb / raw.sd_mbb if raw.sd_mbb else math.nan
+    return Row(name, estimate, raw.observations / ratio**2 if ratio else math.nan, share)
 
 
 def _groups(hands: Hands, mbb: dict[str, NDArray[np.float64]], best: str) -> tuple[Group, ...]:
