@@ -11,6 +11,7 @@ import xml.etree.ElementTree as Xml
 from itertools import pairwise
 from math import isnan
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from experiments import FAST, hands_played, kill_and_resume, logs, plan_text, results, run_through, start, table
@@ -24,6 +25,7 @@ from dealer_tools.experiment.progress import MatchProgress, Moments
 from dealer_tools.experiment.results import holm, p_value
 from dealer_tools.experiment.runner import _cores_for, _Running
 from dealer_tools.results import Estimate
+from dealer_tools.scoring.valuing import VALUES
 from protocol.errors import ConfigError
 from protocol.game import load_game
 from protocol.log import parse_state_line
@@ -83,6 +85,7 @@ def test_the_example_has_every_key_with_its_default():
     assert list(values["limits"]) == list(LimitsSection.model_fields)
     assert [*values["agents"][0], "settings"] == list(AgentSection.model_fields)
     assert plan.limits == LimitsSection()
+    assert {"", *VALUES} == {*get_args(ExperimentPlan.model_fields["values"].annotation)}
     for model, given in ((ExperimentPlan, plan), (AgentSection, plan.agents[0])):
         for key, field in model.model_fields.items():
             chosen = ("name", "game", "hands", "seeds", "agents", "agent")
@@ -305,7 +308,7 @@ def test_another_plan_is_refused(whole, tmp_path, capsys):
     path.write_text(PLAN.replace(f"hands = {HANDS}", "hands = 61"))
     assert cli.main(["experiment", str(path), "--out", str(whole)]) == 2
     assert "holds an experiment with another `hands`" in capsys.readouterr().err
-    path.write_text(PLAN.replace("cores = 2", "cores = 1\nlevel = 0.01"))
+    path.write_text(PLAN.replace("cores = 2", "cores = 1\nlevel = 0.01") + "memory_mib = 200\n")
     shutil.copytree(whole, tmp_path / "x")
     assert cli.main(["experiment", str(path), "--out", str(tmp_path / "x"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["level"] == 0.01

@@ -66,7 +66,7 @@ class Board:
     def _table(self, running: Collection[str], done: int) -> Table:
         table = Table(caption=self._line(running, done), caption_justify="left")
         table.add_column("match")
-        for head in ("hands", "a second", "left", "mbb/g so far", "fallbacks"):
+        for head in ("hands", "a second", "left", "raw mbb/g so far", "fallbacks"):
             table.add_column(head, justify="right")
         over = [match for match in self._matches if match.done >= match.total][-_LATELY:]
         for match in [*over, *[match for match in self._matches if match.task.name in running and match not in over]]:

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dealer_tools.plan import Own, Plan, executable
-from dealer_tools.scoring.valuing import VALUES
 from protocol.errors import ConfigError, quote
 from protocol.game import DEFAULT_GAME, Game, load_game, parse_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
@@ -33,6 +32,9 @@ _MEMORY_MIB: Final = {"blueprint": 600, "limited": 1200, "nested": 1200, "paratu
 _LITTLE_MIB: Final = 150
 """That of any other, and of a match's dealer and runner together."""
 _SHARE_OF_MEMORY: Final = 0.75
+_BUDGET: Final[dict[str, Any]] = {"cores": True, "memory_mib": True}
+_FREE: Final[dict[str, Any]] = {**_BUDGET, "level": True, "agents": {"__all__": _BUDGET}}
+"""What may change while an experiment is under way."""
 
 
 class _Section(BaseModel):
@@ -106,9 +108,6 @@ class ExperimentPlan(_Section):
         if self.memory_mib:
             return self.memory_mib
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20 * _SHARE_OF_MEMORY)
-
-
-assert set(VALUES) < {*ExperimentPlan.model_fields["values"].annotation.__args__}  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +233,7 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
     """For `plan.json`: what must not change while an experiment is under way."""
     definition = load_game(plan.game).game
     return {
-        "plan": plan.model_dump(mode="json", exclude={"cores", "memory_mib", "level"}),
+        "plan": plan.model_dump(mode="json", exclude=_FREE),
         "matches": {task.name: task.match.as_json() for task in tasks_of(plan, definition)},
     }
 

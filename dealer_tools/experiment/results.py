@@ -158,7 +158,10 @@ def _scored(
     if plan.estimator in missing:
         raise ScoreError(f"match {task.name}: no {plan.estimator}: {missing[plan.estimator]}")
     names = list(dict.fromkeys([RAW, plan.estimator]))
-    result = score_hands(hands, Scorer(holdings, values, names), names)
+    try:
+        result = score_hands(hands, Scorer(holdings, values, names), names)
+    except ScoreError as error:
+        raise ScoreError(f"match {task.name}: {error}: remove its folder, and that match is played anew") from None
     page(task, result, values, {})
     sign = 1 if player == task.pair[0] else -1
     mbb = sign * result.mbb[plan.estimator]

@@ -16,7 +16,7 @@ from dealer_tools.play.screen import Screen
 from dealer_tools.play.sitting import YOU, Left, Sitting
 from protocol.dealing import CardStream
 from protocol.errors import ConfigError, quote
-from protocol.game import DEFAULT_GAME, load_game
+from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.log import MAX_HANDS, MAX_SEED
 from strategies.chair import Chair, DrawKey
 from strategies.registry import DEFAULT_AGENT, STRATEGIES, check_agent, make_strategy
@@ -53,7 +53,7 @@ def run_command(options: argparse.Namespace) -> int:
     try:
         worth = Worth(game, YOU, strategy.name)
         screen = Screen(worth)
-        screen.say(_welcome(strategy.name, worth))
+        screen.say(_welcome(strategy.name, game, worth))
         sitting = Sitting(game, Chair(game, strategy, key), record, CardStream(game, seed), think_s)
         try:
             with contextlib.suppress(Left):
@@ -65,8 +65,11 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _welcome(name: str, worth: Worth) -> str:
-    lines = [f"You play {name}, blinds 50 and 100, stacks of 20,000 every hand. ? says what can be typed."]
+def _welcome(name: str, game: Game, worth: Worth) -> str:
+    low, high = sorted(game.blind)
+    lines = [
+        f"You play {name}, blinds {low} and {high}, stacks of {game.stack[0]:,} every hand. ? says what can be typed."
+    ]
     if worth.why_not_better:
         lines.append(f"Luck is measured by equity: {worth.why_not_better} (`paratus score` of any match builds them).")
     return "\n".join(lines)
