@@ -76,9 +76,9 @@ def logs(folder: Path) -> dict[str, str]:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    """What it says apart from times, and from how many hands had to be taken from logs."""
+    """What it says apart from times, the code's revision (a commit may come in between), and hands taken from logs."""
     found = json.loads((folder / "results.json").read_text())
-    del found["seconds"]
+    del found["seconds"], found["revisions"]
     for agent in found["agents"].values():
         del agent["hands_from_log"]
     return found
@@ -86,4 +86,5 @@ def results(folder: Path) -> dict[str, Any]:
 
 def table(folder: Path) -> str:
     """The table, without the same."""
-    return re.sub(r"\n\S+: was killed before it saw the end of .*", "", (folder / "table.txt").read_text()).rstrip()
+    notes = r"\n(?:\S+: was killed before it saw the end of|played by more than one revision).*"
+    return re.sub(notes, "", (folder / "table.txt").read_text()).rstrip()
