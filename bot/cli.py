@@ -16,7 +16,9 @@ from protocol.errors import ConfigError, ParatusError, quote
 COMMANDS: Final = {
     "bot": ("bot.play", "play a match against an ACPC dealer"),
     "deal": ("dealer_tools.deal", "be the dealer of a match"),
+    "play": ("dealer_tools.play.command", "play against an agent yourself, in the terminal"),
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
+    "experiment": ("dealer_tools.experiment.command", "play many matches by a plan, and say who beats whom"),
     "score": ("dealer_tools.scoring.command", "say who is better: win rates with the luck taken out"),
     "replay": ("dealer_tools.scoring.replay_command", "show a hand of a log step by step, and what was luck in it"),
     "lbr": ("dealer_tools.lbr.command", "measure how much a local best response wins against an agent"),

@@ -1,11 +1,13 @@
-"""One match from a bot's chair: reads states, has the answers made, sends them, keeps the record.
+"""One match from a bot's chair: reads states, asks the strategy, checks and sends the answer, keeps the record.
 
-The promise is that a match never crashes for our fault and never gets an illegal or late action: see
-`strategies/player.py`. How often an answer had to be replaced is said at the end.
+The promise is that a match never crashes for our fault and never gets an illegal or late action: a strategy that
+raises, offers something illegal or is not back in time is replaced, for that decision, by check or fold; that is
+counted, stored as route `fallback`, and said at the end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,9 +22,9 @@ from protocol.game import Game
 from protocol.state import payoffs
 from protocol.stream import LineStream
 from protocol.wire import MatchState
-from strategies.player import Player
+from strategies.chair import Chair, DrawKey
 from strategies.store import MatchStore
-from strategies.strategy import Strategy
+from strategies.strategy import Budget, Strategy
 
 _FLUSH_S: Final = 1.0
 """With so much time left a decision is written down before it is sent, with less after that."""
@@ -58,7 +60,8 @@ class Session:
     ) -> None:
         self.client = Client(game)
         self.total_chips = 0.0
-        self._player = Player(game, strategy, config.bot.seed, config.bot.match, store, monotonic)
+        self._game = game
+        self._chair = Chair(game, strategy, DrawKey(config.bot.seed, config.bot.match), monotonic)
         self._config = config
         self._store = store
         self._monotonic = monotonic
@@ -80,7 +83,7 @@ class Session:
     @property
     def fallbacks(self) -> int:
         """Decisions that were not made as they should have been."""
-        return self._player.fallbacks
+        return self._chair.fallbacks
 
     async def play(self, stream: LineStream) -> Ending:
         """Play until the connection ends, whoever ends it."""
@@ -97,7 +100,7 @@ class Session:
             self.client.closed()
             return self._disconnected(error)
         finally:
-            self._player.close()
+            self._chair.leave()
 
     async def _play(self, stream: LineStream) -> Ending:
         wait_s = self._config.wait.first_state_s
@@ -110,7 +113,7 @@ class Session:
                 self._begin_hand(seen)
             if seen.acting:
                 budget = self._clock.budget(seen.hand)
-                action, policy = await self._player.decide(seen, budget)
+                action, policy = await self._chair.decide(seen, budget)
                 data = self.client.act(action)
                 seconds = self._monotonic() - asked_s
                 self._clock.spent(seconds)
@@ -119,7 +122,7 @@ class Session:
                 hurry = budget.deadline_s - self._monotonic() < _FLUSH_S
                 if hurry:  # a disk may be slow: late is worse than a decision that a kill at this moment loses
                     stream.write(data)
-                if store is not None and not self._player.strategy.inline:
+                if store is not None and not self._chair.strategy.inline:
                     store.flush()
                 if not hurry:
                     stream.write(data)
@@ -144,11 +147,11 @@ class Session:
     def _begin_hand(self, first: MatchState) -> None:
         """The first state that we see of a hand: in a match that resumes it may lie in its middle."""
         self._hand = first.hand
+        self._chair.begin_hand()
         self._clock.begin_hand(first.hand)
         if first.state.actions:
-            self._player.join_hand(first, self._clock.budget(first.hand))
-        else:
-            self._player.begin_hand(first.hand)
+            with contextlib.suppress(Exception):  # a strategy that raises: its earlier decisions are missing
+                self._recover(first, self._clock.budget(first.hand))
 
     def _finish_hand(self, last: MatchState) -> None:
         value = payoffs(last.state, last.deal)[last.position]
@@ -157,6 +160,14 @@ class Session:
         if self._store is not None:
             self._store.add_hand(last, value)
             self._store.flush()
+
+    def _recover(self, joined: MatchState, budget: Budget) -> None:
+        """Our decisions of this hand before we joined it, from the store or made again."""
+        store, inline = self._store, self._chair.strategy.inline
+        stored = store.policies(joined.hand) if store is not None and not inline else {}
+        for past in self._chair.catch_up(joined, budget, stored):
+            if store is not None and inline:
+                store.add_decision(past.asked, past.policy, past.action, 0.0, again=True)
 
     def _all_played(self) -> bool:
         """True if the hands we know of are all that the match has. A match that resumes may have ended hands unseen."""

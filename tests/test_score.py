@@ -89,6 +89,21 @@ def test_margins_against_every_board() -> None:
             assert holdings.margins(other, board, column)[0] == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_match_in_which_every_hand_pays_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """There is no spread to compare with."""
+    path = tmp_path / "match.log"
+    lines = [
+        "# name/game/hands/seed match holdem.nolimit.2p.reverse_blinds.game 2 0",
+        *("#--t_response 600000", "#--t_hand 600000", "#--t_per_hand 7000"),
+        "STATE:0:r200r400f:AhKh|QsQd:200|-200:a|b",
+        "STATE:1:r200c/cr300f:AhKh|QsQd/2c3c4c:-200|200:b|a",
+        "SCORE:400|-400:a|b",
+    ]
+    path.write_text("\n".join([*lines, ""]))
+    row = score(capsys, path, "--player", "a", "--estimators", "raw")["estimators"]["raw"]
+    assert (row["mean_mbb"], row["sd_mbb"], row["worth_raw_hands"], row["share_of_raw_sd"]) == (2000, 0, None, None)
+
+
 def test_the_table_of_a_match(match: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = score(capsys, match)
     result = json.loads((match / "result.json").read_text())

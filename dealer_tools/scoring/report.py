@@ -156,24 +156,30 @@ def page(result: Result, values: Values, missing: dict[str, str]) -> str:
         for each in result.lucky
     ]  # fmt: skip
     parts = [
-        f"<h1>{escape(title)}</h1>",
         "<p>All estimators have the same expectation; the smaller the error, the more luck was taken out.</p>",
-        _html_table(["mbb/g", "n", "mean", "SD", "SE", "95 % interval", "worth raw hands"], estimates),
+        html_table(["mbb/g", "n", "mean", "SD", "SE", "95 % interval", "worth raw hands"], estimates),
         totals_svg(result),
         "<h2>Where the mean comes from</h2>",
-        _html_table(["adds to the mean", "hands", "raw", result.best, "alone"], groups),
+        html_table(["adds to the mean", "hands", "raw", result.best, "alone"], groups),
         "<h2>Luckiest and unluckiest hands, in big blinds</h2>",
-        _html_table(["hand", "won", "worth", "luck", "betting, file and line"], lucky, wide=4),
+        html_table(["hand", "won", "worth", "luck", "betting, file and line"], lucky, wide=4),
         *[f"<p><small>{escape(line)}</small></p>" for line in _remarks(result, values, missing)],
     ]
-    body = "\n".join(parts)
+    return html_page(title, parts)
+
+
+def html_page(title: str, parts: Sequence[str]) -> str:
+    """One file, its title the first heading; `parts` are HTML."""
+    body = "\n".join([f"<h1>{escape(title)}</h1>", *parts])
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
 
 
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]], wide: int | None = None) -> str:
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], wide: int | None = None) -> str:
+    """Texts, not HTML; the cells of column `wide` may be broken anywhere."""
+
     def cell(place: int, text: str) -> str:
         return f'<td class="wide">{escape(text)}</td>' if place == wide else f"<td>{escape(text)}</td>"
 

@@ -28,7 +28,7 @@ from protocol.errors import ParatusError, quote
 from protocol.game import Position
 from protocol.state import Deal, State, apply, payoffs, start
 from protocol.wire import MatchState, view
-from strategies.player import Player
+from strategies.chair import Chair, DrawKey
 from strategies.strategy import Budget, Strategy
 
 _MAX_CONVERSATIONS: Final = 1000
@@ -53,7 +53,7 @@ class _Hand:
 
 @dataclass(slots=True)
 class _Conversation:
-    player: Player
+    player: Chair
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     hand: _Hand | None = None
     begun: int = 0
@@ -135,7 +135,7 @@ class Emulator:
         talk.begun += 1
         self._hands += 1
         self._tell({"event": "dealt", "hand": hand.number, **_shown(hand, all_cards=True)})
-        talk.player.begin_hand(hand.number)
+        talk.player.begin_hand()
         return await self._go_on(talk, hand)
 
     async def _act(self, talk: _Conversation, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,20 +184,20 @@ class Emulator:
         """What the agent wins in the client's place."""
         state = start(self._game)
         for twin in self._twins:
-            twin.begin_hand(hand.number)
+            twin.begin_hand()
         while state.actor is not None:
             state = await self._decided(self._twins[state.actor], hand, state.actor, state)
         return payoffs(state, hand.deal)[hand.position]
 
-    async def _decided(self, player: Player, hand: _Hand, position: Position, state: State) -> State:
+    async def _decided(self, player: Chair, hand: _Hand, position: Position, state: State) -> State:
         deal = Deal(hand.deal.hole, hand.deal.board[: self._game.board_cards_by(state.street)])
         asked = MatchState(position, hand.number, state, view(state, deal, position))
         async with self._thinking:
             action, _ = await player.decide(asked, Budget(time.monotonic() + _RESPONSE_S, self._think_s))
         return apply(state, action)
 
-    def _player(self, match: str) -> Player:
-        return Player(self._game, self._strategy, self._seed, f"slumbot-server {match}")
+    def _player(self, match: str) -> Chair:
+        return Chair(self._game, self._strategy, DrawKey(self._seed, f"slumbot-server {match}"))
 
 
 def _shown(hand: _Hand, *, all_cards: bool = False) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from dealer_tools.slumbot.replies import Doubled, Seen, check_first, check_next,
 from dealer_tools.slumbot.settings import SlumbotSettings
 from protocol.errors import ParatusError
 from protocol.state import Action
-from strategies.player import Player
+from strategies.chair import Chair
 from strategies.strategy import Budget
 
 _REFUSALS: Final = 2
@@ -60,7 +60,7 @@ class Table:
 class Lane:
     """One conversation with the server."""
 
-    def __init__(self, table: Table, http: SlumbotHttp, player: Player) -> None:
+    def __init__(self, table: Table, http: SlumbotHttp, player: Chair) -> None:
         self._table, self._http, self._player = table, http, player
         self._token: str | None = None
         self._last: dict[str, Any] | None = None
@@ -100,7 +100,7 @@ class Lane:
         return action
 
     async def _new_hand(self, hand: int) -> Seen:
-        self._player.begin_hand(hand)
+        self._player.begin_hand()
         while True:
             try:
                 if self._token is None and self._table.password:

@@ -14,7 +14,7 @@ from dealer_tools.slumbot.client import GaveUp, SlumbotHttp, Stopping, Traffic
 from dealer_tools.slumbot.lane import Lane, Table
 from dealer_tools.slumbot.record import Record
 from dealer_tools.slumbot.settings import SlumbotSettings
-from strategies.player import Player
+from strategies.chair import Chair, DrawKey
 from strategies.strategy import Strategy
 
 _BROKEN_IN_A_ROW: Final = 50
@@ -53,7 +53,7 @@ class Session:
         """One strategy for each hand in flight: a search remembers the hand that it is in."""
         game = slumbot_game()
         self._settings, self._record, self._say, self._password = settings, record, say, password
-        self._players = [Player(game, strategy, settings.seed, MATCH) for strategy in strategies]
+        self._players = [Chair(game, strategy, DrawKey(settings.seed, MATCH)) for strategy in strategies]
         self._stop = asyncio.Event()
         self._in_flight = self._broken_in_a_row = 0
         self._tasks: list[asyncio.Task[None]] = []
@@ -72,7 +72,7 @@ class Session:
             self._stop.is_set(), gave_up,
         )  # fmt: skip
 
-    async def _lane(self, table: Table, player: Player, hands: int, show: Callable[[int], None]) -> None:
+    async def _lane(self, table: Table, player: Chair, hands: int, show: Callable[[int], None]) -> None:
         try:
             async with SlumbotHttp(self._settings, table.traffic) as http:
                 lane = Lane(table, http, player)
@@ -85,7 +85,7 @@ class Session:
             self._stop.set()  # the others end after the hands that they are in
             raise
         finally:
-            player.close()
+            player.leave()
 
     async def _hand(self, lane: Lane) -> None:
         self._in_flight += 1
