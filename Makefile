@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 .PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
         proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
-        proof-formats proof-lbr proof-score proof-serve soak clean
+        proof-formats proof-lbr proof-score proof-slumbot proof-experiment proof-serve soak clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -35,7 +35,7 @@ proof-3: proof-solver
 proof-4: proof-search proof-matches
 proof-5: proof-blueprint
 proof-6: proof-limited proof-router
-proof-7: proof-formats proof-lbr proof-score proof-serve
+proof-7: proof-formats proof-lbr proof-score proof-slumbot proof-experiment proof-serve
 
 proof-rules: .venv/.developed  ## every seven-card hand; random play against other programs; property tests on new examples
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
@@ -68,6 +68,9 @@ proof-limited: .venv/.developed  ## how many values a leaf needs; writes docs/li
 proof-formats: .venv/.developed  ## a million random hands through every format and back
 	$(BIN)/python -m pytest -m proof tests/proof/test_formats_proof.py
 
+proof-experiment: .venv/.developed  ## a round robin of six agents, killed ten times, says what one that was left alone says
+	$(BIN)/python -m pytest -m proof tests/proof/test_experiment_proof.py
+
 proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger games; forms of sampling, by exploitability
 	@mkdir -p $(PROOFS)
 	$(BIN)/python -m pytest -m proof tests/proof/test_cards_proof.py tests/proof/test_trainers_proof.py
@@ -75,6 +78,9 @@ proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger 
 
 proof-lbr: .venv/.developed  ## local best response: chances before the flop, board by board; hundreds of small strategies
 	$(BIN)/python -m pytest -m proof tests/proof/test_lbr_proof.py
+
+proof-slumbot: .venv/.developed  ## 10,000 hands with the emulator of slumbot.com, everything going wrong all the time
+	$(BIN)/python -m pytest -m proof tests/proof/test_slumbot_proof.py
 
 proof-score: .venv/.developed  ## what estimators leave of the luck, over 70,000 hands; writes docs/score-tables.md
 	@mkdir -p $(PROOFS)

@@ -71,14 +71,13 @@ def _paratus(*arguments: str) -> str:
 def _table(match: _Match, score: dict[str, Any]) -> str:
     lines = [
         f"## Against {match.opponent if match.opponent != 'blueprint' else 'itself'}: {score['hands']:,} hands\n",
-        "| estimator | observations | mean, mbb/g | SD, big blinds | of raw | 95 % interval | worth raw hands |",
+        "| estimator | mean, mbb/g | SD of a hand, big blinds | of raw | SE | 95 % interval | worth raw hands |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, row in score["estimators"].items():
         lines.append(
-            f"| {name} | {row['observations']:,} | {row['mean_mbb']:+.1f} | {row['sd_mbb'] / 1000:.2f} | "
-            f"{row['share_of_raw_sd']:.1%} | {row['low_mbb']:+.1f} to {row['high_mbb']:+.1f} | "
-            f"{row['worth_raw_hands']:,.0f} |"
+            f"| {name} | {row['mean_mbb']:+.1f} | {row['sd_mbb'] / 1000:.2f} | {row['share_of_raw_sd']:.1%} | "
+            f"{row['se_mbb']:.1f} | {row['low_mbb']:+.1f} to {row['high_mbb']:+.1f} | {row['worth_raw_hands']:,.0f} |"
         )
     lines.append(
         f"\nValues {score['values']['name']} `{score['values']['hash']}`; {len(score['excluded'])} hands left out.\n"
@@ -90,8 +89,8 @@ _HEAD = """\
 # What each estimator leaves of the luck
 
 Written by `make proof-score`. Agent `blueprint`, as it ships, in duplicate matches of hold'em without limit, 200 big
-blinds, through the dealer. "Of raw" compares standard deviations of single observations; a duplicate observation is the
-mean of two hands. AIVAT knows the policies of one side, `self-play` those of both.
+blinds, through the dealer. Standard deviations are of single hands, errors of deals that were played twice: so `raw`
+here is what duplicate alone brings. AIVAT knows the policies of one side, `self-play` those of both.
 """
 
 

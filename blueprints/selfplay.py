@@ -79,7 +79,7 @@ def open_worths(
 ) -> Worths:  # fmt: skip
     """The table of a blueprint, from its file if there is one: else it is computed, half a second a board, and kept."""
     digest, tree = worths_digest(blueprint, boards), blueprint.tree
-    path, at = folder / f"worths-{digest}.npy", _places(tree, blueprint.buckets)
+    path, at = _file(digest, folder), _places(tree, blueprint.buckets)
     size = int(at[-1, -1]) + blueprint.buckets[tree.street[-1]]
     values = _read(path, size)
     if values is None:
@@ -88,6 +88,15 @@ def open_worths(
         with whole_file(path) as file:
             np.save(file, values)
     return Worths(digest, values, at, blueprint.buckets, tree)
+
+
+def has_worths(blueprint: Blueprint, folder: Path) -> bool:
+    """Whether the table of a blueprint is kept there: to compute it takes minutes."""
+    return _file(worths_digest(blueprint), folder).is_file()
+
+
+def _file(digest: str, folder: Path) -> Path:
+    return folder / f"worths-{digest}.npy"
 
 
 def _read(path: Path, size: int) -> F16 | None:

@@ -18,7 +18,9 @@ COMMANDS: Final = {
     "serve": ("bot.serve.command", "play many matches at once, as a server"),
     "ctl": ("bot.serve.ctl", "tell a running server what to do"),
     "deal": ("dealer_tools.deal", "be the dealer of a match"),
+    "play": ("dealer_tools.play.command", "play against an agent yourself, in the terminal"),
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
+    "experiment": ("dealer_tools.experiment.command", "play many matches by a plan, and say who beats whom"),
     "score": ("dealer_tools.scoring.command", "say who is better: win rates with the luck taken out"),
     "replay": ("dealer_tools.scoring.replay_command", "show a hand of a log step by step, and what was luck in it"),
     "lbr": ("dealer_tools.lbr.command", "measure how much a local best response wins against an agent"),
@@ -26,6 +28,8 @@ COMMANDS: Final = {
         "dealer_tools.exploitability",
         "compute what best responses win against an agent, in a small game",
     ),
+    "slumbot": ("dealer_tools.slumbot.command", "play hands with slumbot.com over HTTP, and score them"),
+    "slumbot-server": ("dealer_tools.slumbot.server_command", "be slumbot.com for clients on this machine"),
     "solve": ("bot.study.command", "solve one spot and look at the answer"),
     "blueprint": ("bot.blueprints.command", "look at a blueprint: what it is, whether it is whole, what it plays"),
     "bench": ("bot.bench", "measure how fast this machine is (from the source only)"),
@@ -109,7 +113,7 @@ def _drop_output() -> None:
 
 
 def _overview() -> str:
-    lines = [f"  {name:9} {what}" for name, (_, what) in COMMANDS.items()]
+    lines = [f"  {name:14} {what}" for name, (_, what) in COMMANDS.items()]
     return "usage: paratus COMMAND …\n\n" + "\n".join(lines) + "\n\n`paratus COMMAND --help` says more."
 
 

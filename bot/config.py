@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
-from protocol.errors import ConfigError, quote
+from protocol.errors import ConfigError
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
 from strategies.search.settings import LimitedSettings, NestedSettings
 from strategies.settings import LookupSettings, RouterSettings, StrategySettings
+from strategies.toml_files import problem_line, read_toml
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"
-
-_EXPECTED: Final = {
-    "bool_type": "true or false",
-    "enum": "{expected}",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "greater_than": "more than {gt}",
-    "greater_than_equal": "at least {ge}",
-    "int_type": "a whole number",
-    "less_than": "less than {lt}",
-    "less_than_equal": "at most {le}",
-    "literal_error": "{expected}",
-    "missing": "a value",
-    "string_too_long": "at most {max_length} characters",
-    "string_type": "a text",
-    "tuple_type": "a list",
-}
-"""By pydantic's name for what is wrong."""
 
 Seconds = Annotated[float, Field(gt=0, le=1e9)]
 
@@ -117,14 +98,7 @@ def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotC
 
 def read_settings(kind: type[Model], path: Path | None, overrides: dict[str, dict[str, Any]]) -> Model:
     """The same for any kind of configuration."""
-    settings: dict[str, Any] = {}
-    if path is not None:
-        try:
-            settings = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(f"{path}: {error.strerror}: expected a configuration file") from None
-        except (ValueError, RecursionError) as error:  # also what tomllib lets through: huge integers, deep nesting
-            raise ConfigError(f"{path}: not a TOML file: {error}") from None
+    settings = {} if path is None else read_toml(path, "a configuration file")
     for section, values in overrides.items():
         given = settings.setdefault(section, {})
         if isinstance(given, dict):
@@ -132,43 +106,8 @@ def read_settings(kind: type[Model], path: Path | None, overrides: dict[str, dic
     try:
         return kind.model_validate(settings)
     except ValidationError as error:
-        problem = error.errors()[0]
-        section, *rest = map(str, problem["loc"] or ("",))
-        place = "options" if rest and rest[0] in overrides.get(section, ()) else path
-        raise ConfigError(f"{place}: {explained(kind, problem)}") from None
 
+        def place(key: Sequence[str]) -> object:
+            return "options" if len(key) > 1 and key[1] in overrides.get(key[0], ()) else path
 
-def explained(kind: type[Section], problem: ErrorDetails) -> str:
-    """What is wrong with a setting of a model, in one line."""
-    section, *rest = map(str, problem["loc"] or ("",))
-    key, value, expected = ".".join((section, *rest)), problem["input"], _expected(problem)
-    if problem["type"] == "extra_forbidden":
-        expected = f"unknown key: expected one of {', '.join(_keys(kind, problem['loc'][:-1]))}"
-    elif problem["type"] == "model_type":
-        expected = f"expected a section [{section}]"
-    shown_key = key if key.isprintable() and len(key) <= 100 else quote(key)
-    shown_value = quote(value) if isinstance(value, str) else repr(value)[:100]
-    return f"{shown_key} = {shown_value}: {expected}"
-
-
-def _expected(problem: ErrorDetails) -> str:
-    """What pydantic wanted, in our words; what a validator of ours says is in them already."""
-    context = problem.get("ctx", {})
-    if "error" in context:
-        return str(context["error"])
-    known = _EXPECTED.get(problem["type"])
-    if known is None:
-        return f"expected something else: {problem['msg']}"
-    shown = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in context.items()}
-    return f"expected {known.format(**shown)}"
-
-
-def _keys(kind: type[Section], path: Sequence[str | int]) -> list[str]:
-    """The keys of the section at a path; numbers count the entries of a list."""
-    model: Any = kind
-    for key in path:
-        if isinstance(key, str):
-            model = model.model_fields[key].annotation
-        while get_args(model):
-            model = get_args(model)[0]
-    return list(model.model_fields)
+        raise ConfigError(problem_line(error.errors()[0], kind, place)) from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import time
 from importlib.metadata import version
@@ -19,10 +18,11 @@ from typing import Any, Final
 from bot.config import DEFAULT_FILE, GAME_VARIABLE, BotConfig, load_config
 from bot.folders import data_home
 from bot.session import Ending, Outcome, Session
-from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, quote
+from protocol.errors import ConfigError, DeadlineExceeded, Disconnected
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.stream import connect, run
 from strategies.registry import STRATEGIES, make_strategy
+from strategies.settings import think_seconds
 from strategies.store import MatchStore, StoreError
 from strategies.strategy import Strategy
 
@@ -116,16 +116,9 @@ def _overrides(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         store["enabled"] = False
     if options.resume:
         store["resume"] = True
-    clock = {"think_s": None if options.think is None else _seconds(options.think)}
+    clock = {"think_s": None if options.think is None else think_seconds(options.think)}
     sections = {"bot": bot, "store": store, "clock": clock}
     return {name: {key: value for key, value in keys.items() if value is not None} for name, keys in sections.items()}
-
-
-def _seconds(text: str) -> float:
-    found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?s?", text.strip())
-    if found is None or not float(found.group(1)):
-        raise ConfigError(f"--think {quote(text)}: expected seconds above 0, as in 0.5s, 2s or 7s")
-    return float(found.group(1))
 
 
 def _open_store(config: BotConfig, game: Game, strategy: Strategy) -> MatchStore:

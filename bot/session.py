@@ -7,36 +7,27 @@ counted, stored as route `fallback`, and said at the end.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from bot.clock import Clock
 from bot.config import BotConfig
 from protocol.client import Client
-from protocol.errors import DeadlineExceeded, Disconnected, IllegalAction, RemoteProtocolError
+from protocol.errors import DeadlineExceeded, Disconnected, RemoteProtocolError
 from protocol.game import Game
-from protocol.state import Action, State, apply, payoffs, start
+from protocol.state import payoffs
 from protocol.stream import LineStream
 from protocol.wire import MatchState
-from strategies.baselines import check_or_fold
-from strategies.draws import Draws
-from strategies.policy import Policy, check_policy, hand_column
+from strategies.chair import Chair, DrawKey
 from strategies.store import MatchStore
-from strategies.strategy import Budget, Decided, HasSpare, Spot, Strategy
+from strategies.strategy import Budget, Strategy
 
 _FLUSH_S: Final = 1.0
 """With so much time left a decision is written down before it is sent, with less after that."""
-
-
-_SPARE_S: Final = 0.1
-"""Kept for a spare answer while the strategy's thread, which is late, is still at work."""
 
 
 class Outcome(Enum):
@@ -68,10 +59,9 @@ class Session:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.client = Client(game)
-        self.fallbacks = 0
         self.total_chips = 0.0
         self._game = game
-        self._strategy = strategy
+        self._chair = Chair(game, strategy, DrawKey(config.bot.seed, config.bot.match), monotonic)
         self._config = config
         self._store = store
         self._monotonic = monotonic
@@ -89,8 +79,11 @@ class Session:
         )
         self._hand: int | None = None
         self._last_hand: int | None = None
-        self._past: list[Decided] = []
-        self._thinking: asyncio.Future[Policy] | None = None
+
+    @property
+    def fallbacks(self) -> int:
+        """Decisions that were not made as they should have been."""
+        return self._chair.fallbacks
 
     async def play(self, stream: LineStream) -> Ending:
         """Play until the connection ends, whoever ends it."""
@@ -107,8 +100,7 @@ class Session:
             self.client.closed()
             return self._disconnected(error)
         finally:
-            if self._thinking is not None:
-                self._thinking.cancel()
+            self._chair.leave()
 
     async def _play(self, stream: LineStream) -> Ending:
         wait_s = self._config.wait.first_state_s
@@ -121,7 +113,7 @@ class Session:
                 self._begin_hand(seen)
             if seen.acting:
                 budget = self._clock.budget(seen.hand)
-                action, policy = await self._decide(seen, budget)
+                action, policy = await self._chair.decide(seen, budget)
                 data = self.client.act(action)
                 seconds = self._monotonic() - asked_s
                 self._clock.spent(seconds)
@@ -130,7 +122,7 @@ class Session:
                 hurry = budget.deadline_s - self._monotonic() < _FLUSH_S
                 if hurry:  # a disk may be slow: late is worse than a decision that a kill at this moment loses
                     stream.write(data)
-                if store is not None and not self._strategy.inline:
+                if store is not None and not self._chair.strategy.inline:
                     store.flush()
                 if not hurry:
                     stream.write(data)
@@ -154,11 +146,12 @@ class Session:
 
     def _begin_hand(self, first: MatchState) -> None:
         """The first state that we see of a hand: in a match that resumes it may lie in its middle."""
-        self._hand, self._past = first.hand, []
+        self._hand = first.hand
+        self._chair.begin_hand()
         self._clock.begin_hand(first.hand)
         if first.state.actions:
             with contextlib.suppress(Exception):  # a strategy that raises: its earlier decisions are missing
-                self._past = self._recover(first, self._clock.budget(first.hand))
+                self._recover(first, self._clock.budget(first.hand))
 
     def _finish_hand(self, last: MatchState) -> None:
         value = payoffs(last.state, last.deal)[last.position]
@@ -168,94 +161,13 @@ class Session:
             self._store.add_hand(last, value)
             self._store.flush()
 
-    async def _decide(self, asked: MatchState, budget: Budget) -> tuple[Action, Policy]:
-        """The action to send and the policy it was drawn from."""
-        try:
-            spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
-            policy = await self._think(spot, budget)
-            check_policy(policy, asked.state, asked.deal.board)
-            self.fallbacks += policy.origin.is_fallback
-        except IllegalAction as error:
-            policy = self._fall_back(asked, f"{self._strategy.name} offered an illegal action: {error}")
-        except TimeoutError:
-            policy = self._fall_back(asked, f"{self._strategy.name} was not back in time")
-        except Exception as error:  # whatever a strategy raises, the match goes on
-            policy = self._fall_back(asked, f"{self._strategy.name} raised {type(error).__name__}: {error}")
-        column = hand_column(self._game, asked.deal.hole[asked.position])
-        try:
-            action = policy.sample(column, self._draws("action", asked.state))
-        except Exception as error:  # a policy without a column for our hand
-            policy = self._fall_back(asked, f"{self._strategy.name} has no policy for our hand: {error}")
-            action = policy.sample(column, self._draws("action", asked.state))
-        self._past.append(Decided(asked.state, policy))
-        return action, policy
-
-    def _recover(self, joined: MatchState, budget: Budget) -> list[Decided]:
-        """Our decisions of this hand before we joined it.
-
-        An inline strategy decides again (as it did: its draws are keyed), another's policies are in the store.
-        """
-        past: list[Decided] = []
-        stored = None
-        state = start(self._game)
-        for action in joined.state.actions:
-            if state.actor == joined.position:
-                board = joined.deal.board[: self._game.board_cards_by(state.street)]
-                if self._strategy.inline:
-                    spot = Spot(joined.hand, joined.position, state, board, tuple(past))
-                    policy: Policy | None = self._again(spot, budget)
-                    if self._store is not None and policy is not None:
-                        seen = replace(joined, state=state, deal=joined.deal._replace(board=board))
-                        self._store.add_decision(seen, policy, action, 0.0, again=True)
-                else:
-                    if stored is None:
-                        stored = self._store.policies(joined.hand) if self._store is not None else {}
-                    policy = stored.get(state.betting)
-                if policy is not None:
-                    past.append(Decided(state, policy))
-            state = apply(state, action)
-        return past
-
-    def _again(self, spot: Spot, budget: Budget) -> Policy:
-        """An inline strategy's decision, made again as it was made."""
-        try:
-            policy = self._strategy.policy(spot, budget, self._draws("strategy", spot.state))
-            check_policy(policy, spot.state, spot.board)
-        except Exception as error:
-            return check_or_fold(spot.state, f"{self._strategy.name}: {error}")
-        return policy
-
-    async def _think(self, spot: Spot, budget: Budget) -> Policy:
-        draws = self._draws("strategy", spot.state)
-        if self._strategy.inline:
-            return self._strategy.policy(spot, budget, draws)
-        left_s = budget.deadline_s - self._monotonic()
-        spares = isinstance(self._strategy, HasSpare)
-        if self._thinking is not None and not self._thinking.done():  # it was late, and may be back soon
-            await asyncio.wait([self._thinking], timeout=max(left_s / 4 if spares else left_s, 0.0))
-            if not self._thinking.done():
-                raise TimeoutError
-        self._thinking = asyncio.wrap_future(_in_thread(lambda: self._strategy.policy(spot, budget, draws)))
-        self._thinking.add_done_callback(lambda done: done.cancelled() or done.exception())
-        spare_s = min(_SPARE_S, left_s / 4) if spares else 0.0
-        async with asyncio.timeout(budget.deadline_s - spare_s - self._monotonic()):
-            return await asyncio.shield(self._thinking)
-
-    def _draws(self, purpose: str, state: State) -> Draws:
-        """The draws of a decision: its number is that of the actions before it in the hand."""
-        bot = self._config.bot
-        return Draws(bot.seed, bot.match, self._hand or 0, len(state.actions), purpose)
-
-    def _fall_back(self, asked: MatchState, reason: str) -> Policy:
-        """What the strategy has in reserve, or to check or fold."""
-        self.fallbacks += 1
-        if isinstance(self._strategy, HasSpare):
-            with contextlib.suppress(Exception):  # whatever a strategy raises, the match goes on
-                spot = Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self._past))
-                policy = self._strategy.spare(spot, self._draws("strategy", asked.state))
-                check_policy(policy, asked.state, asked.deal.board)
-                return replace(policy, origin=replace(policy.origin, reason=reason))
-        return check_or_fold(asked.state, reason)
+    def _recover(self, joined: MatchState, budget: Budget) -> None:
+        """Our decisions of this hand before we joined it, from the store or made again."""
+        store, inline = self._store, self._chair.strategy.inline
+        stored = store.policies(joined.hand) if store is not None and not inline else {}
+        for past in self._chair.catch_up(joined, budget, stored):
+            if store is not None and inline:
+                store.add_decision(past.asked, past.policy, past.action, 0.0, again=True)
 
     def _all_played(self) -> bool:
         """True if the hands we know of are all that the match has. A match that resumes may have ended hands unseen."""
@@ -279,19 +191,3 @@ class Session:
             return f"in the middle of a hand, after {played} finished hands"
         wanted = self._config.bot.hands
         return f"after {played}{f' of {wanted}' if wanted else ''} hands" if played else "before the first hand"
-
-
-def _in_thread(decide: Callable[[], Policy]) -> Future[Policy]:
-    """Run in a thread of its own, which does not keep the process alive: a strategy may never come back."""
-    outcome: Future[Policy] = Future()
-    outcome.set_running_or_notify_cancel()
-
-    def work() -> None:
-        try:
-            outcome.set_result(decide())
-        except BaseException as error:
-            passes = isinstance(error, Exception) and not isinstance(error, StopIteration)  # futures refuse that one
-            outcome.set_exception(error if passes else RuntimeError(repr(error)))
-
-    threading.Thread(target=work, name="strategy", daemon=True).start()
-    return outcome

@@ -21,7 +21,7 @@ from strategies.registry import STRATEGIES, make_strategy
 from strategies.settings import StrategySettings
 from strategies.strategy import Strategy
 
-_ELSEWHERE: Final = ("bot", "store", "clock", "wait")
+_ELSEWHERE: Final = ("bot", "store", "clock", "wait", "slumbot")
 _MOST_ITERATIONS: Final = 1_000_000
 
 
@@ -36,9 +36,11 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def agent_settings(options: argparse.Namespace) -> StrategySettings:
-    """What the options say."""
-    document: dict[str, Any] = _read(options.config) if options.config is not None else {}
+def agent_settings(options: argparse.Namespace, *, keep: bool = False) -> StrategySettings:
+    """What the options say. What other matches have left on disk is used only if `keep` allows it: it would count as
+    iterations of this one.
+    """
+    document: dict[str, Any] = read_toml(options.config) if options.config is not None else {}
     sections = {name: part for name, part in document.items() if name not in _ELSEWHERE}
     try:
         settings = StrategySettings.model_validate(sections)
@@ -46,13 +48,14 @@ def agent_settings(options: argparse.Namespace) -> StrategySettings:
         problem = error.errors()[0]
         key, value = ".".join(map(str, problem["loc"])), problem["input"]
         shown = quote(value) if isinstance(value, str) else repr(value)[:100]
-        raise ConfigError(f"{options.config}: {key} = {shown}: {_expected(problem)}") from None
+        raise ConfigError(f"{options.config}: {key} = {shown}: {expected(problem)}") from None
     if options.blueprint is not None:
         blueprint = settings.blueprint.model_copy(update={"file": str(options.blueprint)})
         settings = settings.model_copy(update={"blueprint": blueprint})
     if options.iterations is not None:
         settings = _with_iterations(settings, options.iterations)
-    # What other matches have left on disk would count as iterations of this one.
+    if keep:
+        return settings
     return settings.model_copy(update={"limited": settings.limited.model_copy(update={"keep": False})})
 
 
@@ -79,7 +82,7 @@ def seconds(text: str) -> float:
     return float(found.group(1))
 
 
-def _expected(problem: ErrorDetails) -> str:
+def expected(problem: ErrorDetails) -> str:
     """What pydantic wanted; what a validator of ours says is in our words already."""
     if problem["type"] == "extra_forbidden":
         return "unknown key: expected one that `paratus bot --print-config` shows"
@@ -87,7 +90,8 @@ def _expected(problem: ErrorDetails) -> str:
     return said.replace("Input should be", "expected")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """A configuration file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

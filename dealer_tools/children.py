@@ -25,19 +25,30 @@ from protocol.errors import ConfigError
 
 _PR_SET_PDEATHSIG: Final = 1
 _GRACE_S: Final = 3.0
+_POLL_S: Final = 0.05
 LOCK: Final = ".lock"
 
 
-def lock_folder(folder: Path) -> int:
-    """Take the folder's lock; returns the descriptor that holds it, to be passed on to children."""
+def lock_folder(folder: Path, patience_s: float = 0.0) -> int:
+    """Take the folder's lock; returns the descriptor that holds it, to be passed on to children.
+
+    The children of a runner that was killed need a moment to follow it: so much is waited for them.
+    """
     descriptor = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise ConfigError(f"{folder}: a match is being played there: wait for it, or choose another --out") from None
-    os.set_inheritable(descriptor, True)
-    return descriptor
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() < deadline:
+                time.sleep(_POLL_S)
+                continue
+            os.close(descriptor)
+            raise ConfigError(
+                f"{folder}: a match is being played there: wait for it, or choose another --out"
+            ) from None
+        os.set_inheritable(descriptor, True)
+        return descriptor
 
 
 class Children:

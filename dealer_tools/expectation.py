@@ -17,7 +17,7 @@ from protocol.state import State, payoffs, split_pots
 def expected_values(record: HandRecord) -> tuple[float, ...]:
     """The values of a finished hand by position, with the all-in luck averaged out."""
     state, deal, game = record.state, record.deal, record.state.game
-    board = deal.board[: game.board_cards_by(_last_street_with_actions(state))]
+    board = deal.board[: game.board_cards_by(last_street_with_actions(state))]
     missing = sum(game.num_board_cards) - len(board)
     if not state.showdown or missing == 0:
         return payoffs(state, deal)
@@ -33,7 +33,8 @@ def expected_values(record: HandRecord) -> tuple[float, ...]:
     )
 
 
-def _last_street_with_actions(state: State) -> int:
+def last_street_with_actions(state: State) -> int:
+    """Of those that come after an all-in, none has any."""
     return max((street for street, actions in enumerate(state.history) if actions), default=0)
 
 

@@ -26,10 +26,20 @@ from typing import Any, Final
 from blueprints.revision import git_revision
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
-from dealer_tools.plan import Plan, check_folder, check_plan, executable, name_agents, read_document, write_document
+from dealer_tools.plan import (
+    Own,
+    Plan,
+    check_folder,
+    check_plan,
+    executable,
+    name_agents,
+    read_document,
+    write_document,
+)
 from dealer_tools.progress import HandsBar
 from dealer_tools.results import Leg, MatchError, estimates, read_values
 from dealer_tools.stores import complete_store
+from dealer_tools.tail import Tail, last_line
 from protocol.errors import ConfigError, quote
 from protocol.game import game_text, load_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
@@ -101,10 +111,13 @@ def _make_plan(options: argparse.Namespace) -> Plan:
     return Plan(options.game, parsed.game, agents, tuple(names), options.hands, options.seed, options.duplicate, limits)
 
 
-def play_match(plan: Plan, folder: Path) -> dict[str, Any]:
-    """Play what is left of a match in `folder`; returns what `result.json` holds."""
+def play_match(plan: Plan, folder: Path, patience_s: float = 0.0) -> dict[str, Any]:
+    """Play what is left of a match in `folder`; returns what `result.json` holds.
+
+    `patience_s` is how long to wait for whoever plays it already.
+    """
     check_folder(folder)
-    lock = lock_folder(folder)
+    lock = lock_folder(folder, patience_s)
     try:
         check_plan(plan, folder)
         result_path = folder / "result.json"
@@ -175,13 +188,16 @@ def _renew_header(plan: Plan, log: Path) -> None:
 
 
 def _bot_command(plan: Plan, leg: Leg, name: str, port: str, folder: Path, game_file: Path) -> list[str]:
-    agent = plan.agents[plan.names.index(name)]
+    number = plan.names.index(name)
+    agent = plan.agents[number]
     if agent not in STRATEGIES:
         return [agent, "127.0.0.1", port]
     config, limits = folder / f"{name}.toml", plan.limits
+    own = plan.own[number] if plan.own else Own()
+    think = f"think_s = {own.think_s}\n" if own.think_s else ""
     config.write_text(
         f"[clock]\nresponse_s = {limits.response_ms / 1e3}\nhand_s = {limits.hand_ms / 1e3}\n"
-        f"per_hand_s = {limits.per_hand_ms / 1e3}\n",
+        f"per_hand_s = {limits.per_hand_ms / 1e3}\n{think}{own.sections}",
         encoding="utf-8",
     )
     return [
@@ -202,7 +218,7 @@ def _watch(
     before: int,
 ) -> None:
     """Follow the log until the dealer is done; fail on the first sign of trouble."""
-    log, messages = _Tail(folder / "match.log"), _Tail(folder / "match.messages")
+    log, messages = Tail(folder / "match.log"), Tail(folder / "match.messages")
     played = 0
     while True:
         done = dealer.poll()
@@ -215,9 +231,9 @@ def _watch(
         _check_players(children, folder, dealer)
         time.sleep(_POLL_S)
     if done != 0:
-        reason = _last_line(folder / "match.messages")
+        reason = last_line(folder / "match.messages")
         blamed = [name for name in children.exit_codes() if f"({name})" in reason]
-        said = "".join([f"; {name} said: {_last_line(folder / f'{name}.out')}" for name in blamed])
+        said = "".join([f"; {name} said: {last_line(folder / f'{name}.out')}" for name in blamed])
         raise MatchError(f"the dealer ended with exit code {done}: {reason}{said}")
     _see_off(children, folder, ours)
 
@@ -233,7 +249,7 @@ def _see_off(children: Children, folder: Path, ours: frozenset[str]) -> None:
     for name, code in children.exit_codes().items():
         if name in ours and code != 0:
             how = "did not end with the match" if code is None else f"ended with exit code {code}"
-            raise MatchError(f"{name} {how}: {_last_line(folder / f'{name}.out')}")
+            raise MatchError(f"{name} {how}: {last_line(folder / f'{name}.out')}")
 
 
 def _refuse_warnings(messages: Path, leg: Leg) -> None:
@@ -261,33 +277,7 @@ def _check_players(children: Children, folder: Path, dealer: subprocess.Popen[by
                     return
             except subprocess.TimeoutExpired:
                 pass
-            raise MatchError(f"{name} ended with exit code {code}: {_last_line(folder / f'{name}.out')}")
-
-
-class _Tail:
-    """The complete lines that have been added to a file since the last look."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at = 0
-
-    def lines(self) -> list[bytes]:
-        if not self._path.exists():
-            return []
-        with self._path.open("rb") as file:
-            file.seek(self._at)
-            data = file.read()
-        data = data[: data.rfind(b"\n") + 1]
-        self._at += len(data)
-        return data.splitlines()
-
-
-def _last_line(path: Path) -> str:
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return lines[-1] if lines else "it printed nothing"
+            raise MatchError(f"{name} ended with exit code {code}: {last_line(folder / f'{name}.out')}")
 
 
 def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
@@ -319,7 +309,7 @@ def _record(plan: Plan, folder: Path, name: str) -> dict[str, int]:
     fallbacks = added = 0
     for leg in plan.legs:
         path = folder / leg.name / f"{name}.sqlite"
-        added += complete_store(path, folder / leg.name / "match.log", plan.game, name, plan.hands)
+        added += complete_store(path, folder / leg.name / "match.log", plan.game, name, plan.hands, plan.settings(name))
         reader = StoreReader(path)
         try:
             fallbacks += reader.fallbacks()

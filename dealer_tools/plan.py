@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -18,6 +19,17 @@ from protocol.errors import ConfigError, quote
 from protocol.game import Game, game_text
 from protocol.log import Limits
 from strategies.registry import STRATEGIES
+from strategies.settings import StrategySettings
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What one agent of ours is told that the others are not."""
+
+    think_s: float = 0.0
+    """How long a hand may take it on average; 0: as by default."""
+    sections: str = ""
+    """Of its configuration, as TOML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +45,18 @@ class Plan:
     seed: int
     duplicate: bool
     limits: Limits
+    own: tuple[Own, ...] = ()
+    """In the order of the agents; none: all play by default."""
 
     @property
     def ours(self) -> frozenset[str]:
         """The names of our agents; the others are strangers."""
         return frozenset(name for name, agent in zip(self.names, self.agents, strict=True) if agent in STRATEGIES)
+
+    def settings(self, name: str) -> StrategySettings:
+        """Of one of ours."""
+        sections = self.own[self.names.index(name)].sections if self.own else ""
+        return StrategySettings.model_validate(tomllib.loads(sections))
 
     @property
     def legs(self) -> tuple[Leg, ...]:
@@ -59,6 +78,7 @@ class Plan:
             "seed": self.seed,
             "duplicate": self.duplicate,
             "limits_ms": [self.limits.response_ms, self.limits.hand_ms, self.limits.per_hand_ms],
+            **({"own": [[own.think_s, own.sections] for own in self.own]} if self.own else {}),
         }
 
 

@@ -113,6 +113,10 @@ class Policy:
         self.weights.setflags(write=False)  # policies are shared and cached
 
     def likelihood(self, action: Action) -> npt.NDArray[np.float32]:
+        """`probability`, in the precision of ranges."""
+        return self.probability(action).astype(np.float32)
+
+    def probability(self, action: Action) -> npt.NDArray[np.float64]:
         """The probability of drawing exactly `action`, for each column."""
         total = np.zeros(self.weights.shape[1], np.float64)
         for entry, weights in zip(self.support, self.weights, strict=True):
@@ -120,7 +124,7 @@ class Policy:
                 total += weights
             elif isinstance(entry, RaiseBetween) and isinstance(action, Raise) and entry.low <= action.to <= entry.high:
                 total += weights / (entry.high - entry.low + 1)
-        return (total / SCALE).astype(np.float32)
+        return total / SCALE
 
     def probabilities(self, column: int) -> list[float]:
         """What one hand does, by entry."""

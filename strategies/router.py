@@ -40,6 +40,7 @@ from strategies.suitable import check_searchable
 
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 _BLUEPRINT: Final = "blueprint"
+_NO_BETS: Final = "-"
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +69,12 @@ class Router:
         if LimitedSearch.route in table:
             base = self._searches[LimitedSearch.route] = LimitedSearch(game, settings.limited, self._blueprint)
         if NestedSearch.route in table:
-            self._searches[NestedSearch.route] = NestedSearch(game, settings.nested, base)
+            nested = settings.nested
+            # A tree without bets never bets: the blueprint knows better, and answers where there is no time for more.
+            betting = tuple([menu for menu in nested.coarser if menu.strip() != _NO_BETS])
+            self._searches[NestedSearch.route] = NestedSearch(
+                game, nested.model_copy(update={"coarser": betting}), base
+            )
 
     def another(self) -> Router:
         """For another match."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from protocol.errors import ConfigError, quote
 from strategies.search.settings import LimitedSettings, NestedSettings
 
 
@@ -51,3 +53,11 @@ class StrategySettings(BaseModel):
     nested: NestedSettings = NestedSettings()
     limited: LimitedSettings = LimitedSettings()
     blueprint: LookupSettings = LookupSettings()
+
+
+def think_seconds(text: str) -> float:
+    """What `--think` says: how long a hand may take on average."""
+    found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?s?", text.strip())
+    if found is None or not float(found.group(1)):
+        raise ConfigError(f"--think {quote(text)}: expected seconds above 0, as in 0.5s, 2s or 7s")
+    return float(found.group(1))

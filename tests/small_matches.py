@@ -13,7 +13,21 @@ from dealer_tools.formats.records import PlayedHand
 from protocol.cards import Card
 from protocol.game import Game, parse_game
 from protocol.log import HandRecord
-from protocol.state import CALL, FOLD, Action, Deal, Raise, State, apply, can_fold, payoffs, raise_bounds, start
+from protocol.state import (
+    CALL,
+    FOLD,
+    Action,
+    Deal,
+    Raise,
+    State,
+    action_text,
+    apply,
+    can_fold,
+    payoffs,
+    raise_bounds,
+    start,
+)
+from protocol.wire import deal_text
 from strategies.policy import SCALE, Entry, Policy, RaiseBetween, hand_column, hand_columns, round_columns
 from strategies.store import StoredDecision
 
@@ -112,7 +126,8 @@ def _betting(
     for action in actions_of(policy):
         probability = probability_of(policy, action, column)
         if probability:
-            stored = StoredDecision(0, state.betting, "", "", 0.0, policy)
+            shown, done = deal_text(state, Deal((), board)), action_text(action, state.game)
+            stored = StoredDecision(0, state.betting, shown, done, 0.0, policy)
             for rest, end, decisions in _betting(apply(state, action), deal, plays):
                 mine = {state.betting: stored, **decisions[state.actor]}
                 both = (mine, decisions[1]) if state.actor == 0 else (decisions[0], mine)

@@ -14,13 +14,16 @@ from random_play import random_hand
 from dealer_tools.formats import acpc, slumbot
 from dealer_tools.formats.reading import FormatError
 from dealer_tools.formats.slumbot import (
+    Begun,
     SlumbotError,
     action_to_text,
+    begun_line,
     betting_to_text,
     broken_line,
     hand_line,
     parse_reply,
     read_action,
+    read_numbers,
     read_session,
     read_session_log,
     reply_of,
@@ -269,6 +272,30 @@ def test_a_session(tmp_path):
         f"{path}:5: hand 3 once more, exactly as before: counted once",
         f"{path}: 1 hands are missing: 2",
     )
+
+
+def test_hands_that_were_begun(tmp_path):
+    """A line for asking changes nothing where an end is known; without one the hand is left out, its number used."""
+    path = write(
+        tmp_path,
+        *[begun_line(hand, "2026-11-19T06:17:27Z") for hand in (0, 1)],
+        hand_line(0, REPLY),
+        broken_line(1, "cut off", {"action": "b200", "token": "secret"}),
+        begun_line(2, "2026-11-19T06:17:29Z"),
+        hand_line(3, REPLY | {"client_pos": 1, "winnings": 200}),
+        "{",
+    )
+    assert "secret" not in path.read_text()
+    session = read_session(path)
+    assert [record.hand for record in records(session)] == [0, 3]
+    assert [hand.baseline_chips for hand in session.hands] == [0.0, 0.0]
+    assert reasons(session)[:2] == [
+        "4: hand 1 is broken: 'cut off'",
+        "5: hand 2 was begun, and how it ended is not known: not counted",
+    ]
+    assert session.notes == ()
+    assert read_numbers(path) == Begun(frozenset({0, 3}), frozenset({1}), frozenset({2}))
+    assert read_numbers(tmp_path / "nothing") == Begun(frozenset(), frozenset(), frozenset())
 
 
 def test_hands_that_contradict_each_other(tmp_path):

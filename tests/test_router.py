@@ -18,6 +18,7 @@ from protocol.wire import read_betting
 from strategies.draws import Draws
 from strategies.policy import SCALE, Policy, check_policy
 from strategies.router import Router, processed
+from strategies.search.nested import NestedSearch
 from strategies.settings import RouterSettings, StrategySettings
 from strategies.strategy import Budget, Decided, Spot
 
@@ -189,3 +190,35 @@ def test_what_is_logged_is_what_came_last() -> None:
 def test_other_games_are_refused() -> None:
     with pytest.raises(ConfigError, match="agent paratus plays heads-up no-limit hold'em, not leduc"):
         Router(load_game("leduc").game, StrategySettings())
+
+
+@pytest.mark.parametrize("changes", [{}, {"threshold": 0.1}, {"purify": True}])
+def test_a_hand_goes_on_without_solving_again(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The river goes on from the turn's solve, whatever was done to the turn's policy before it was played."""
+    strategy, solves = router(**changes), []
+    nested = strategy._searches["nested"]
+    assert isinstance(nested, NestedSearch)
+    solve = nested._solve
+    monkeypatch.setattr(nested, "_solve", lambda *given, **how: (solves.append(given[2]), solve(*given, **how))[1])
+    turn = spot("r250c/cc/")
+    policy = strategy.policy(turn, ample(), draws(turn))
+    assert policy.origin.route == "nested"
+    assert len(solves) == 1
+    river = spot("r250c/cc/cc/", (Decided(turn.state, policy),))
+    strategy.policy(river, ample(), draws(river))
+    assert [asked.state.street for asked in solves] == [2, 3]
+    again = router(**changes)  # another process: it has to solve the turn first
+    fresh = again._searches["nested"]
+    assert isinstance(fresh, NestedSearch)
+    solves.clear()
+    anew = fresh._solve
+    monkeypatch.setattr(fresh, "_solve", lambda *given, **how: (solves.append(given[2]), anew(*given, **how))[1])
+    again.policy(river, ample(), draws(river))
+    assert [asked.state.street for asked in solves] == [2, 3]
+
+
+def test_no_tree_without_bets_in_the_default_agent(paratus: Router) -> None:
+    nested = paratus._searches["nested"]
+    assert isinstance(nested, NestedSearch)
+    assert nested._settings.coarser
+    assert "-" not in nested._settings.coarser

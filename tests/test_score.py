@@ -89,6 +89,21 @@ def test_margins_against_every_board() -> None:
             assert holdings.margins(other, board, column)[0] == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_match_in_which_every_hand_pays_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """There is no spread to compare with."""
+    path = tmp_path / "match.log"
+    lines = [
+        "# name/game/hands/seed match holdem.nolimit.2p.reverse_blinds.game 2 0",
+        *("#--t_response 600000", "#--t_hand 600000", "#--t_per_hand 7000"),
+        "STATE:0:r200r400f:AhKh|QsQd:200|-200:a|b",
+        "STATE:1:r200c/cr300f:AhKh|QsQd/2c3c4c:-200|200:b|a",
+        "SCORE:400|-400:a|b",
+    ]
+    path.write_text("\n".join([*lines, ""]))
+    row = score(capsys, path, "--player", "a", "--estimators", "raw")["estimators"]["raw"]
+    assert (row["mean_mbb"], row["sd_mbb"], row["worth_raw_hands"], row["share_of_raw_sd"]) == (2000, 0, None, None)
+
+
 def test_the_table_of_a_match(match: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = score(capsys, match)
     result = json.loads((match / "result.json").read_text())
@@ -97,10 +112,12 @@ def test_the_table_of_a_match(match: Path, capsys: pytest.CaptureFixture[str]) -
     assert document["hands"] == 2 * HANDS
     assert document["pairs"] == HANDS
     single = {name for name, each in ESTIMATORS.items() if not each.theirs}
-    assert set(rows) == {*single, "duplicate", *[f"{name}, duplicate" for name in single - {"raw"}]}
-    assert rows["duplicate"]["mean_mbb"] == pytest.approx(result["players"]["random"]["mean_mbb"])
-    assert rows["duplicate"]["se_mbb"] == pytest.approx(result["players"]["random"]["se_mbb"])
-    assert rows["raw"]["worth_raw_hands"] == pytest.approx(2 * HANDS)
+    assert set(rows) == single
+    assert all(row["observations"] == HANDS for row in rows.values())
+    assert rows["raw"]["mean_mbb"] == pytest.approx(result["players"]["random"]["mean_mbb"])
+    assert rows["raw"]["se_mbb"] == pytest.approx(result["players"]["random"]["se_mbb"])
+    assert rows["raw"]["share_of_raw_sd"] == 1
+    assert rows["chance"]["values"] == rows["aivat"]["values"] == "equity 2"
     assert rows["aivat"]["sd_mbb"] < rows["imaginary"]["sd_mbb"] < rows["raw"]["sd_mbb"]
     for row in rows.values():
         assert abs(row["mean_mbb"] - rows["aivat"]["mean_mbb"]) < 4 * (row["se_mbb"] + rows["aivat"]["se_mbb"])
@@ -114,10 +131,7 @@ def test_both_policies_and_either_player(match: Path, capsys: pytest.CaptureFixt
     """What one wins the other loses, by every estimator that treats both alike."""
     ours = score(capsys, match, "--estimators", "all-in,chance,self-play")["estimators"]
     theirs = score(capsys, match, "--player", "always-raise", "--estimators", "all-in,chance,self-play")["estimators"]
-    assert list(ours) == [
-        "raw", "duplicate", "all-in", "all-in, duplicate", "chance", "chance, duplicate", "self-play",
-        "self-play, duplicate",
-    ]  # fmt: skip
+    assert list(ours) == ["raw", "all-in", "chance", "self-play"]
     for name in ("raw", "all-in", "chance"):
         assert ours[name]["mean_mbb"] == pytest.approx(-theirs[name]["mean_mbb"])
     assert ours["self-play"]["sd_mbb"] < ours["raw"]["sd_mbb"]
@@ -127,14 +141,7 @@ def test_text_picture_and_page(match: Path, tmp_path: Path, capsys: pytest.Captu
     plot, page = tmp_path / "totals.svg", tmp_path / "report.html"
     assert cli.main(["score", str(match), "--plot", str(plot), "--html", str(page)]) == 0
     text = capsys.readouterr().out
-    for word in (
-        "random v always-raise",
-        "aivat, duplicate",
-        "95 % interval",
-        "luckiest",
-        "values: equity",
-        "played by",
-    ):
+    for word in ("random v always-raise", "aivat", "95 % interval", "luckiest", "values of ", "played by"):
         assert word in text
     root = Xml.parse(plot).getroot()
     assert root.tag.endswith("svg")
@@ -192,7 +199,7 @@ def test_a_truncated_log(match: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert 0 < document["pairs"] < HANDS
     assert len(document["excluded"]) == 1
     assert str(log) in document["excluded"][0]["where"]
-    assert any("partner" in note for note in document["notes"])
+    assert any("no partner" in note for note in document["notes"])
 
 
 def test_an_edited_result(match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +219,42 @@ def test_a_store_of_other_hands(match: Path, tmp_path: Path, capsys: pytest.Capt
     folder = copied(match, tmp_path)
     shutil.copy(match / "reverse" / "random.sqlite", folder / "forward" / "random.sqlite")
     said = refused(capsys, "score", folder / "forward")
-    assert "no hands" in said or "do not belong together" in said
+    assert "match.log:" in said
+    assert "log and store do not belong together" in said
+
+
+def test_some_hands_alike_do_not_make_one_match(
+    match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hands that happen to agree with another match's store are not picked out: they would be those that ended so."""
+    folder = copied(match, tmp_path)
+    with sqlite3.connect(folder / "forward" / "random.sqlite") as db:
+        hand = db.execute("SELECT max(hand) FROM hand").fetchone()[0]
+        db.execute("UPDATE hand SET value = -value WHERE hand = ?", (hand,))
+    db.close()
+    assert "log and store do not belong together" in refused(capsys, "score", folder)
+
+
+def test_the_same_hand_twice(match: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = match / "forward" / "match.log"
+    assert "the same hand as" in refused(capsys, "score", log, log)
+
+
+def test_legs_are_paired_by_their_cards(match: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    apart = score(capsys, match / "forward" / "match.log", match / "reverse" / "match.log")
+    together = score(capsys, match)
+    assert apart["pairs"] == HANDS
+    assert apart["estimators"] == together["estimators"]
+
+
+def test_two_hands_without_any_spread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "z.log"
+    log.write_text(
+        "# name/game/hands/seed z holdem.nolimit.2p.reverse_blinds.game 2 0\n#--t_response 1\n#--t_hand 1\n"
+        "#--t_per_hand 1\nSTATE:0:f:5d5c|9hQd:50|-50:a|b\nSTATE:1:r200f:6sKs|5dJd:-100|100:b|a\nSCORE:150|-150:a|b\n"
+    )
+    document = score(capsys, log, "--estimators", "raw,all-in")
+    assert document["estimators"]["raw"]["mean_mbb"] == 750
 
 
 def test_policies_that_do_not_add_up(match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,28 +275,24 @@ def test_policies_that_do_not_add_up(match: Path, tmp_path: Path, capsys: pytest
 def test_a_policy_that_was_not_written_any_more(
     match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As after `kill -9` in a hand's last moment: that hand is left out of everything, whoever won it."""
+    """As after `kill -9` in a hand's last moment: nothing that needs policies can be had, and no hand is dropped."""
     folder = copied(match, tmp_path)
     with sqlite3.connect(folder / "forward" / "random.sqlite") as db:
         hand = db.execute("SELECT max(hand) FROM decision").fetchone()[0]
         db.execute("DELETE FROM decision WHERE hand = ?", (hand,))
     db.close()
     document = score(capsys, folder)
-    (left_out,) = document["excluded"]
-    assert f"hand {hand}: random.sqlite has no policy" in left_out["reason"]
-    assert document["hands"] == 2 * HANDS - 1
-    assert document["pairs"] == HANDS - 1
-    assert document["estimators"]["raw"]["observations"] == document["estimators"]["aivat"]["observations"]
-    other = score(capsys, folder, "--player", "always-raise")
-    assert other["hands"] == 2 * HANDS
-    assert not other["excluded"]
+    assert document["hands"] == 2 * HANDS
+    assert set(document["estimators"]) == {"raw", "all-in", "chance"}
+    assert "no policies of random" in document["not_available"]["aivat"]
+    assert "aivat" in score(capsys, folder, "--player", "always-raise")["estimators"]
 
 
 def test_a_policy_that_never_did_what_was_done(match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = copied(match, tmp_path)
     with sqlite3.connect(folder / "forward" / "always-raise.sqlite") as db:
         hand = db.execute("SELECT hand FROM decision ORDER BY hand LIMIT 1").fetchone()[0]
-        db.execute("UPDATE decision SET support = 'r1199' WHERE hand = ?", (hand,))
+        db.execute("UPDATE decision SET support = 'r1199', action = action WHERE hand = ?", (hand,))
     db.close()
     said = refused(capsys, "score", folder / "forward", "--player", "always-raise")
     assert "never plays" in said
@@ -266,7 +304,7 @@ def test_options_that_cannot_be(match: Path, tmp_path: Path, capsys: pytest.Capt
     assert ".svg" in refused(capsys, "score", match, "--plot", "totals.png")
     assert "is not in it" in refused(capsys, "score", match, "--player", "nobody")
     assert "match folder" in refused(capsys, "score", tmp_path / "nothing")
-    assert "plan.json" in refused(capsys, "score", tmp_path)
+    assert "match.log in each leg" in refused(capsys, "score", tmp_path)
     assert "has hands 0 to" in refused(capsys, "replay", match, "--hand", 9999)
 
 

@@ -26,6 +26,8 @@ class PlayedHand:
     record: HandRecord
     decisions: Mapping[str, Decisions] = field(default_factory=dict)
     """By the name of the player, for those whose policies are known."""
+    baseline_chips: float | None = None
+    """What we won above what the server says it wins itself with these cards, where one says so."""
 
 
 @dataclass(frozen=True, slots=True)

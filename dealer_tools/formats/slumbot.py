@@ -12,10 +12,15 @@ Streets are joined by `/`. Where a street has ended and nothing was done since, 
 and reading accepts nothing else.
 
 A session log is ours: one JSON object a line, for a finished hand the server's last reply, for one that could not be
-finished why not:
+finished why not and, if there is one, the last reply that could be believed:
 
+    {"hand": 0, "begun": "2026-11-19T06:17:27Z"}
     {"hand": 0, "reply": {"action": "b200c/kb200f", "client_pos": 0, …}}
-    {"hand": 1, "broken": "the server took longer than 60 s"}
+    {"hand": 1, "begun": "2026-11-19T06:17:31Z"}
+    {"hand": 1, "broken": "the server took longer than 60 s", "last": {"action": "b200", …}}
+
+A client that writes down when it asks for a hand, so that one it did not live to finish is known, has lines for that
+too. Of a hand with nothing else it is only known that it was begun: it is left out, as a broken one.
 
 `baseline_winnings` of a reply is the server's own correction for luck, already a difference: what we won above what
 Slumbot itself wins with the same cards. It is kept beside the hands, since they are what was played.
@@ -47,6 +52,10 @@ _ACTION = re.compile(r"([kcf])|b([1-9][0-9]{0,9})")
 _MAX_CHIPS: Final = 2**31
 _MAX_DEPTH: Final = 100
 """Lists and objects in a line, far above what a reply has: nobody is to nest them as deep as Python can count."""
+
+
+_KINDS: Final = ({"hand", "reply"}, {"hand", "broken"}, {"hand", "broken", "last"}, {"hand", "begun"})
+"""The keys of a line."""
 
 
 class SlumbotError(ParatusError):
@@ -150,26 +159,39 @@ def parse_reply(document: object, hand: int = 0, player: str = CLIENT) -> Slumbo
         raise SlumbotError(f"the server answered {quote(str(document['error_msg']))}")
     if document.get("winnings") is None:
         raise SlumbotError("no winnings: the hand is not over")
-    position = _integer(document, "client_pos", 0, 1)
+    position = integer_of(document, "client_pos", 0, 1)
     action = document.get("action")
     if not isinstance(action, str):
         raise SlumbotError(f"action {quote(repr(action))}: expected text")
     state = read_betting(action)
     if not state.finished:
         raise SlumbotError(f"action {quote(action)}: there are winnings, but the hand is not over")
-    mine, theirs = _cards(document, "hole_cards", 2), _cards(document, "bot_hole_cards", 2)
-    board = _cards(document, "board", state.game.board_cards_by(state.street))
+    mine, theirs = cards_of(document, "hole_cards", 2), cards_of(document, "bot_hole_cards", 2)
+    board = cards_of(document, "board", state.game.board_cards_by(state.street))
     if len({*mine, *theirs, *board}) != len(mine) + len(theirs) + len(board):
         raise SlumbotError(f"hole_cards, bot_hole_cards and board of {quote(action)}: expected no card twice")
     deal = Deal((mine, theirs) if position == 0 else (theirs, mine), board)
     values = payoffs(state, deal)
-    winnings = _number(document, "winnings")
+    winnings = number_of(document, "winnings")
     if winnings != values[position]:
         paid = values_text((values[position],))
         raise SlumbotError(f"winnings {values_text((winnings,))}: expected {paid}, what {quote(action)} pays")
-    baseline = None if document.get("baseline_winnings") is None else _number(document, "baseline_winnings")
+    baseline = None if document.get("baseline_winnings") is None else number_of(document, "baseline_winnings")
     names = (player, SERVER) if position == 0 else (SERVER, player)
     return SlumbotHand(HandRecord(hand, state, deal, values, names), Position(position), baseline)
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """One JSON object, with no key twice and no deeper than any reply is."""
+    if text.count("[") + text.count("{") > _MAX_DEPTH:
+        raise SlumbotError(f"{quote(text)}: more than {_MAX_DEPTH} lists and objects: expected a reply")
+    try:
+        document = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise SlumbotError(f"{quote(text)}: {error}: expected one JSON object") from None
+    if not isinstance(document, dict):
+        raise SlumbotError(f"{quote(text)}: expected one JSON object")
+    return document
 
 
 def reply_of(record: HandRecord, player: str = CLIENT) -> dict[str, Any]:
@@ -186,21 +208,21 @@ def reply_of(record: HandRecord, player: str = CLIENT) -> dict[str, Any]:
     }
 
 
-def _integer(document: Mapping[str, Any], key: str, low: int, high: int) -> int:
+def integer_of(document: Mapping[str, Any], key: str, low: int, high: int) -> int:
     value = document.get(key)
     if type(value) is not int or not low <= value <= high:
         raise SlumbotError(f"{key} {quote(repr(value))}: expected {low} to {high}")
     return value
 
 
-def _number(document: Mapping[str, Any], key: str) -> float:
+def number_of(document: Mapping[str, Any], key: str) -> float:
     value = document.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not -_MAX_CHIPS < value < _MAX_CHIPS:
         raise SlumbotError(f"{key} {quote(repr(value))}: expected chips")
     return float(value)
 
 
-def _cards(document: Mapping[str, Any], key: str, count: int) -> tuple[Card, ...]:
+def cards_of(document: Mapping[str, Any], key: str, count: int) -> tuple[Card, ...]:
     texts = document.get(key)
     if not isinstance(texts, list) or len(texts) != count:
         raise SlumbotError(f"{key} {quote(repr(texts))}: expected {count} cards")
@@ -211,6 +233,30 @@ def _cards(document: Mapping[str, Any], key: str, count: int) -> tuple[Card, ...
 
 
 # --- Session logs ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Numbers of hands in a session log."""
+
+    finished: frozenset[int]
+    broken: frozenset[int]
+    open: frozenset[int]
+    """Begun, and nothing else is known."""
+
+
+def read_numbers(path: Path) -> Begun:
+    """Which hands a session log has, for whoever goes on with it. Lines that cannot be read are for scoring to tell."""
+    begun, finished, broken = set[int](), set[int](), set[int]()
+    for line in read_lines(path).lines if path.exists() else ():
+        try:
+            number, entry = _parse_line(line)
+        except SlumbotError:
+            continue
+        for key, numbers in (("begun", begun), ("reply", finished), ("broken", broken)):
+            if key in entry:
+                numbers.add(number)
+    return Begun(frozenset(finished - broken), frozenset(broken), frozenset(begun - finished - broken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +281,8 @@ def read_session_log(path: Path, player: str = CLIENT) -> SlumbotLog:
     broken: dict[int, str] = {}
     baselines: dict[int, float | None] = {}
     numbers: set[int] = set()
+    begun: dict[int, str] = {}
+    ended: set[int] = set()
     for place, line in enumerate(lines, 1):
         where = f"{path}:{place}"
         if not line.strip():
@@ -242,6 +290,10 @@ def read_session_log(path: Path, player: str = CLIENT) -> SlumbotLog:
         try:
             number, entry = _parse_line(line)
             numbers.add(number)
+            if "begun" in entry:
+                begun.setdefault(number, where)
+                continue
+            ended.add(number)
             if "broken" in entry:
                 broken[number] = where
                 raise SlumbotError(f"hand {number} is broken: {_why(entry)}")
@@ -249,13 +301,15 @@ def read_session_log(path: Path, player: str = CLIENT) -> SlumbotLog:
         except SlumbotError as error:
             refused[where] = str(error)
             continue
-        hands.append(PlayedHand(where, played.record))
+        hands.append(PlayedHand(where, played.record, baseline_chips=played.baseline_chips))
         baselines[number] = played.baseline_chips
     kept, clashes, notes = distinct(hands)
     refused |= {clash.where: clash.reason for clash in clashes}
     for hand in kept:
         if hand.record.hand in broken:
             refused[hand.where] = f"hand {hand.record.hand} is broken at {broken[hand.record.hand]}: not counted"
+    for number in begun.keys() - ended:
+        refused[begun[number]] = f"hand {number} was begun, and how it ended is not known: not counted"
     absent, which = missing(numbers)
     if absent:
         notes.append(f"{path}: {absent} hands are missing: {which}")
@@ -271,17 +325,14 @@ def _line_of(where: str) -> int:
 
 
 def _parse_line(line: str) -> tuple[int, dict[str, Any]]:
-    if line.count("[") + line.count("{") > _MAX_DEPTH:
-        raise SlumbotError(f"{quote(line)}: more than {_MAX_DEPTH} lists and objects: expected a reply")
-    try:
-        entry = json.loads(line, object_pairs_hook=_object, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise SlumbotError(f"{quote(line)}: {error}: expected one JSON object a line") from None
+    entry = parse_object(line)
     if damaged(line):
         raise SlumbotError(f"{quote(line)}: bytes that are no UTF-8")
-    if not isinstance(entry, dict) or set(entry) not in ({"hand", "reply"}, {"hand", "broken"}):
-        raise SlumbotError(f'{quote(line)}: expected {{"hand": …, "reply": …}} or {{"hand": …, "broken": …}}')
-    return _integer(entry, "hand", 0, MAX_HAND_NUMBER), entry
+    if set(entry) not in _KINDS:
+        raise SlumbotError(
+            f'{quote(line)}: expected {{"hand": …, "reply": …}}, {{"hand": …, "broken": …}}, {{"hand": …, "begun": …}}'
+        )
+    return integer_of(entry, "hand", 0, MAX_HAND_NUMBER), entry
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -302,12 +353,23 @@ def _why(entry: Mapping[str, Any]) -> str:
 
 def hand_line(hand: int, reply: Mapping[str, Any]) -> str:
     """The line of a finished hand, without its end. The token is a password of sorts and stays out."""
-    return _line({"hand": hand, "reply": {key: value for key, value in reply.items() if key != "token"}})
+    return _line({"hand": hand, "reply": _without_token(reply)})
 
 
-def broken_line(hand: int, why: str) -> str:
-    """The line of a hand that could not be finished, without its end."""
-    return _line({"hand": hand, "broken": why})
+def _without_token(reply: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in reply.items() if key != "token"}
+
+
+def begun_line(hand: int, when: str) -> str:
+    """The line of a hand that is about to be asked for, without its end."""
+    return _line({"hand": hand, "begun": when})
+
+
+def broken_line(hand: int, why: str, last: Mapping[str, Any] | None = None) -> str:
+    """The line of a hand that could not be finished, without its end; `last` is the last reply that made sense."""
+    if last is None:
+        return _line({"hand": hand, "broken": why})
+    return _line({"hand": hand, "broken": why, "last": _without_token(last)})
 
 
 def _line(entry: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Match stores as scoring reads them: our policies beside the log of a dealer, or alone.
 
 A store holds what its player saw. Beside the dealer's log, which shows all cards, its policies belong to the hands of
-the log that it agrees with. Alone it lacks the cards of an opponent that folded or whose fold ended the hand.
+the log, and both must tell every hand alike. Alone it lacks the cards of an opponent that folded or whose fold ended
+the hand.
 
 Policies are large: those of a hand are read when they are asked for.
 """
@@ -9,6 +10,7 @@ Policies are large: those of a hand are read when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -35,6 +37,8 @@ class StoredMatch:
         if not matches:
             raise StoreError(f"match store {path}: no match in it")
         self._match = matches[-1] if match is None else match
+        self.others = len(matches) - 1
+        """Matches in the file that are not this one."""
         self.game = self._reader.game(self._match)
         self.agent, self.identity = self._reader.identity(self._match)
         self._of = lru_cache(maxsize=2)(lambda hand: self._reader.decisions_of(self._match, hand))
@@ -77,32 +81,24 @@ class _Decisions(Mapping[str, StoredDecision]):
 def attach(session: Session, match: StoredMatch, player: str) -> Session:
     """The hands of a log with the policies of a player.
 
-    Refused are those that its store tells differently, and those of which it lacks a policy: its process was killed
-    before that was written, whatever the hand was going to bring.
+    Raises `StoreError` where log and store tell a hand differently: then they are of two matches, and hands that happen
+    to agree are not those of one. A hand of which a policy was not written any more (its process was killed) stays, but
+    has none.
     """
     if game_text(match.game) != game_text(session.game):
         raise StoreError(f"match store {match.path}: {match.game.name}: expected the game of {session.source}")
     stored, answered = {hand.hand: hand for hand in match.hands()}, match.answered()
     hands: list[PlayedHand] = []
-    refused: list[Refused] = []
     for played in session.hands:
         number = played.record.hand
-        known = stored.get(number)
-        trouble = _disagreement(played.record, known, player) if known is not None else ""
-        lacks = [betting for betting in _asked(played.record, player) if betting not in answered.get(number, ())]
-        if lacks and not trouble:
-            why = f"hand {number}: {match.path.name} has no policy at {lacks[0]!r}: it was not written any more"
-            refused.append(Refused(played.where, why))
-        elif trouble:
-            refused.append(
-                Refused(played.where, f"{trouble} in {match.path.name}: log and store do not belong together")
-            )
-        else:
+        trouble = _disagreement(played.record, stored[number], player) if number in stored else ""
+        if trouble:
+            raise StoreError(f"{played.where}: {trouble} in {match.path}: log and store do not belong together")
+        if all(betting in answered.get(number, ()) for betting in _asked(played.record, player)):
             decisions = {**played.decisions, player: match.decisions(number)}
-            hands.append(PlayedHand(played.where, played.record, decisions))
-    return Session(
-        session.source, session.game, session.players, tuple(hands), (*session.refused, *refused), session.notes
-    )
+            played = replace(played, decisions=decisions)
+        hands.append(played)
+    return replace(session, hands=tuple(hands))
 
 
 def _asked(record: HandRecord, player: str) -> list[str]:
@@ -144,7 +140,8 @@ def read_store(path: Path, match: int | None = None) -> Session:
             continue
         hands.append(PlayedHand(where, record, {path.stem: opened.decisions(stored.hand)}))
     players = path.stem, OPPONENT
-    return Session(str(path), opened.game, players, tuple(hands), tuple(refused))
+    notes = (f"{path}: its latest match; {opened.others} earlier ones are not scored",) if opened.others else ()
+    return Session(str(path), opened.game, players, tuple(hands), tuple(refused), notes)
 
 
 def _record(stored: StoredHand, game: Game, player: str) -> HandRecord:

@@ -45,7 +45,8 @@ from dealer_tools.scoring.holdings import F64, Holdings, ScoreError
 from dealer_tools.scoring.values import Side, Values, missing_cards
 from protocol.cards import cards_text
 from protocol.game import Position
-from protocol.state import Action, Raise, State, action_text, apply, raise_bounds, start
+from protocol.state import Action, Deal, Raise, State, action_text, apply, raise_bounds, start
+from protocol.wire import deal_text
 from strategies.policy import SCALE, Policy, RaiseBetween
 
 _SIZES: Final = 24
@@ -181,8 +182,8 @@ class _Walk:
     def _our_action(self, action: Action) -> None:
         if not (self._parts.imagine or self._parts.ours):
             return
-        policy = self._policy(self._player)
-        taken = self._likelihood(policy, action)
+        policy = self._policy(self._player, action)
+        taken = policy.probability(action)
         weights = self._weights * taken
         if not weights[self._held]:
             raise self._never(self._player, action)
@@ -198,7 +199,7 @@ class _Walk:
             self._weights = weights
 
     def _their_action(self, action: Action) -> None:
-        policy = self._policy(self._opponent)
+        policy = self._policy(self._opponent, action)
         value_of = self._value_of_actions(policy)
         theirs = self._side.theirs
         expected = math.fsum(
@@ -206,7 +207,7 @@ class _Walk:
             * self._mean(self._weights, value_of(option))
             for option, shares in self._outcomes(policy)
         )
-        if not np.broadcast_to(self._likelihood(policy, action), (self._holdings.num_hands,))[theirs]:
+        if not np.broadcast_to(policy.probability(action), (self._holdings.num_hands,))[theirs]:
             raise self._never(self._opponent, action)
         term = expected - self._mean(self._weights, value_of(action))
         self._terms.append(Term("theirs", self._state.betting, action_text(action, self._state.game), term))
@@ -236,26 +237,22 @@ class _Walk:
 
     # Policies
 
-    def _policy(self, name: str) -> Policy:
+    def _policy(self, name: str, action: Action) -> Policy:
         decisions = self._played.decisions.get(name)
         betting = self._state.betting
         if decisions is None or betting not in decisions:
             raise self._error(f"no policy of {name} at {betting!r}: expected one for each of its decisions")
-        policy = decisions[betting].policy
+        decision = decisions[betting]
+        policy, board = decision.policy, deal_text(self._state, Deal((), self._board))
+        done = action_text(action, self._state.game)
+        if (decision.action, decision.board) != (done, board):
+            raise self._error(
+                f"{done} on {board or 'no board'} here, {decision.action} on {decision.board or 'no board'} as {name} "
+                "stored it: log and policies do not belong together"
+            )
         if policy.weights.shape[1] not in (1, self._holdings.num_hands):
             raise self._error(f"a policy for {policy.weights.shape[1]} hands: expected {self._holdings.num_hands}")
         return policy
-
-    @staticmethod
-    def _likelihood(policy: Policy, action: Action) -> F64:
-        """[hand] or [1] the probability of an action."""
-        total = np.zeros(policy.weights.shape[1])
-        for entry, weights in zip(policy.support, policy.weights, strict=True):
-            if entry == action:
-                total += weights
-            elif isinstance(entry, RaiseBetween) and isinstance(action, Raise) and entry.low <= action.to <= entry.high:
-                total += weights / (entry.high - entry.low + 1)
-        return total / SCALE
 
     def _outcomes(self, policy: Policy) -> Iterator[tuple[Action, F64]]:
         """What may be done, and how often [hand] or [1]; of a range of sizes one for each representative size."""

@@ -42,6 +42,9 @@ def run_command(options: argparse.Namespace) -> int:
     """Score and report."""
     if options.plot is not None and options.plot.suffix != ".svg":
         raise ConfigError(f"--plot {options.plot}: expected a name that ends in .svg")
+    for path in (options.plot, options.html):
+        if path is not None and not path.resolve().parent.is_dir():
+            raise ConfigError(f"{path}: no such folder: expected one that is there")
     if options.hands is not None and options.hands < 1:
         raise ConfigError(f"--hands {options.hands}: expected at least 1")
     asked = _asked(options.estimators)
@@ -57,11 +60,11 @@ def run_command(options: argparse.Namespace) -> int:
     scorer = Scorer(holdings, values, names)
     with HandsBar(f"score {hands.player}", len(hands.hands)) as bar:
         result = score_hands(hands, scorer, names, bar.show)
+    print(json.dumps(document(result, values, missing), indent=2) if options.json else table(result, values, missing))
     if options.plot is not None:
         write_text(options.plot, totals_svg(result))
     if options.html is not None:
         write_text(options.html, page(result, values, missing))
-    print(json.dumps(document(result, values, missing), indent=2) if options.json else table(result, values, missing))
     for path in (options.plot, options.html):
         if path is not None:
             print(f"written to {path}", file=sys.stderr)

@@ -13,7 +13,10 @@ All have the same expectation, so any of them may be quoted, but it has to be ch
 hand. A match that lacks them for one hand lacks them for all: hands are never dropped for what is not known of them,
 since which cards are shown depends on how the hand went.
 
-In a duplicate match the two hands of a deal are one observation, their mean: `duplicate` is that of `raw`.
+Where a server says in every hand what we won above its own play with the same cards (slumbot.com's baseline_winnings),
+that is one more row beside these, `baseline`, as it was told.
+
+In a duplicate match the two hands of a deal are one observation (`scoring.results`), by any estimator.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from dealer_tools.scoring.aivat import Aivat, Corrected, Kind, Parts
 from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.values import Equity, Values
 
+_ALL_IN: Final = "all-in"
 _ONE_HISTORY: Final = Parts(imagine=False, ours=False)
 
 
@@ -56,7 +60,7 @@ ESTIMATORS: Final = {
     each.name: each
     for each in (
         _of("raw", "chips as won", cards=False),
-        _of("all-in", "boards after an all-in averaged", cards=False),
+        _of(_ALL_IN, "boards after an all-in averaged", cards=False),
         _of("chance", "deal and board, by equity (MIVAT)", "deal", "board"),
         _of("imaginary", "all hands that would have played so", policies=True),
         _of("imaginary+chance", "both", "deal", "board", policies=True),
@@ -72,9 +76,18 @@ class Scorer:
     def __init__(self, holdings: Holdings, values: Values, estimators: Sequence[str]) -> None:
         self._holdings, self.values = holdings, values
         self._chosen = [ESTIMATORS[name] for name in estimators]
-        self._aivat, self._equity = Aivat(holdings, values), Aivat(holdings, Equity(holdings))
+        self._by_equity = Equity(holdings)
+        self._aivat, self._equity = Aivat(holdings, values), Aivat(holdings, self._by_equity)
         theirs = any(each.theirs for each in self._chosen)
         self._parts = Parts(theirs=theirs) if any(each.policies for each in self._chosen) else None
+
+    def values_of(self, name: str) -> str:
+        """What an estimator corrects by: name and hash of a value function."""
+        each = ESTIMATORS[name]
+        if not each.kinds:
+            return ""
+        values = self.values if each.policies else self._by_equity
+        return f"{values.name} {values.digest}"
 
     def score(self, played: PlayedHand, player: str) -> tuple[dict[str, float], Corrected | None]:
         """Chips by estimator; and the terms of AIVAT, if policies were asked for."""
@@ -107,6 +120,9 @@ def available(hands: Sequence[PlayedHand], player: str) -> dict[str, str]:
         for name, each in ESTIMATORS.items()
         if cards is not None and each.cards
     }
+    shown = _first(hands, lambda hand: hand.record.state.showdown and not all(hand.record.deal.hole))
+    if shown is not None:
+        missing[_ALL_IN] = f"{shown.where}: cards at the showdown are not known"
     for name, each in ESTIMATORS.items():
         if name in missing or not each.policies:
             continue

@@ -1,7 +1,7 @@
 """Running totals as a picture: raw chips and the best estimator, each with its 95 % band.
 
-The band of a total after n hands is ± 1.96 standard deviations times √n: it grows, but slower than a win rate that is
-not zero. SVG is written by hand: two lines and two areas need no library.
+The band of a total after n hands is ± 1.96 standard errors of a hand (of a deal, if played twice) times √n: it grows,
+but slower than a win rate that is not zero. SVG is written by hand: two lines and two areas need no library.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def totals_svg(result: Result) -> str:
 
 
 def _line(result: Result, name: str, at: NDArray[np.intp], colour: str) -> _Line:
-    values = result.mbb[name] / 1000
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    values, row = result.mbb[name] / 1000, next(row for row in result.rows if row.name == name)
+    deviation = row.estimate.se_mbb / 1000 * math.sqrt(len(values)) if math.isfinite(row.estimate.se_mbb) else 0.0
     return _Line(name, colour, np.cumsum(values)[at - 1], Z95 * deviation * np.sqrt(at))
 
 
@@ -69,12 +69,12 @@ def _draw(result: Result, at: NDArray[np.intp], lines: list[_Line], low: float, 
         f'font-size="12" role="img"><title>{escape(title)}</title>',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
     ]
-    for tick in _ticks(low, high):
+    for tick in ticks(low, high):
         parts += [
             f'<line x1="{_LEFT}" x2="{right}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#dddddd"/>',
             f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:,.0f}</text>',
         ]
-    for tick in _ticks(0, float(at[-1])):
+    for tick in ticks(0, float(at[-1])):
         parts.append(f'<text x="{x(tick):.1f}" y="{bottom + 18}" text-anchor="middle">{tick:,.0f}</text>')
     parts.append(f'<line x1="{_LEFT}" x2="{right}" y1="{y(0):.1f}" y2="{y(0):.1f}" stroke="#555555"/>')
     parts.append(f'<text x="{(_LEFT + right) / 2:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">hands</text>')
@@ -92,7 +92,7 @@ def _draw(result: Result, at: NDArray[np.intp], lines: list[_Line], low: float, 
     return "\n".join([*parts, "</svg>"])
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """Round numbers between two, some six of them."""
     step = 10.0 ** math.floor(math.log10((high - low) / _TICKS))
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= _TICKS)

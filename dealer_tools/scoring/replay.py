@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dealer_tools.expectation import last_street_with_actions
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.aivat import Aivat, Corrected, Parts
 from dealer_tools.scoring.estimators import available
@@ -25,7 +26,7 @@ from protocol.cards import Card, cards_text
 from protocol.hands import NUM_CLASSES, NUM_HANDS, HandClass, class_text, hand_classes_array
 from protocol.log import HandRecord
 from protocol.state import Action, State, action_text, apply, start
-from strategies.policy import hand_column, support_text
+from strategies.policy import SCALE, hand_column, support_text
 from strategies.store import StoredDecision
 
 
@@ -153,10 +154,36 @@ def _steps(played: PlayedHand, player: str, holdings: Holdings, corrected: Corre
         shown = record.deal.board[: game.board_cards_by(state.street)]
         if state.street > street and len(shown) > len(board):
             coming, before = shown[len(board) :], board
-            board = shown
-            weights = weights * holdings.free(coming)
-            known = None if state.finished else luck.get(("board", state.betting))
-            yield Step(state, before, "chance", f"deals {cards_text(coming)}", known)
+            if not state.finished:
+                board, weights = shown, weights * holdings.free(coming)
+            if not state.finished:
+                yield Step(state, before, "chance", f"deals {cards_text(coming)}", luck.get(("board", state.betting)))
+    yield from _end(played, holdings, position, weights, known=corrected is not None)
+
+
+def _end(played: PlayedHand, holdings: Holdings, position: int, weights: F64, *, known: bool) -> Iterator[Step]:
+    """The boards that come after an all-in, and which of the hands that would have played so was held."""
+    record, state = played.record, played.record.state
+    game, theirs = state.game, record.deal.hole[1 - position]
+    board = record.deal.board[: game.board_cards_by(last_street_with_actions(state))]
+    if not known or not theirs:
+        return
+    column = holdings.column(theirs)
+
+    def worth(lying: tuple[Card, ...]) -> float:
+        if not state.showdown:
+            return record.values[position]
+        margins = min(state.committed) * holdings.margins(column, lying)
+        return float((weights * margins).sum() / weights.sum())
+
+    for street in range(game.num_rounds):
+        shown = record.deal.board[: game.board_cards_by(street)]
+        if len(shown) > len(board):
+            coming, before, expected = shown[len(board) :], board, worth(board)
+            board, weights = shown, weights * holdings.free(shown[len(board) :])
+            yield Step(state, before, "chance", f"deals {cards_text(coming)}", worth(board) - expected)
+    held = cards_text(record.deal.hole[position])
+    yield Step(state, board, "chance", f"gave {held}", record.values[position] - worth(board))
 
 
 def _dealt(record: HandRecord) -> str:
@@ -173,7 +200,7 @@ def _narrowed(weights: F64, decision: StoredDecision, action: Action) -> F64:
 def frequencies(step: Step) -> F64:
     """[entry] how often the whole range takes each."""
     assert step.decision is not None
-    shares = step.decision.policy.weights / 65_535
+    shares = step.decision.policy.weights / SCALE
     if step.weights is None or shares.shape[1] == 1:
         mean: F64 = shares.mean(axis=1) if shares.shape[1] == 1 else shares[:, shares.any(axis=0)].mean(axis=1)
         return mean
@@ -185,7 +212,7 @@ def by_class(step: Step) -> dict[str, dict[str, float | list[float]]]:
     """Of each class that is in the range: its weight, and what it does."""
     assert step.decision is not None
     assert step.weights is not None
-    classes, shares = hand_classes_array(), step.decision.policy.weights / 65_535
+    classes, shares = hand_classes_array(), step.decision.policy.weights / SCALE
     total = np.bincount(classes, step.weights, NUM_CLASSES)
     count = np.bincount(classes, minlength=NUM_CLASSES)
     rows = [np.bincount(classes, step.weights * np.broadcast_to(row, (NUM_HANDS,)), NUM_CLASSES) for row in shares]

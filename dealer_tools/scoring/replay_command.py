@@ -71,7 +71,7 @@ def print_replay(replay: Replay, *, grids: bool) -> None:
 
 def _print_step(console: Console, replay: Replay, step: Step, *, grids: bool) -> None:
     luck = "" if step.luck is None else f"   luck {replay.mbb(step.luck):+,.0f} mbb"
-    colour = "" if step.luck is None else ("green" if step.luck > 0 else "red")
+    colour = "" if not step.luck else ("green" if step.luck > 0 else "red")
     board = f"{cards_text(step.board)}  " if step.board else ""
     line = Text.assemble((f"{step.actor:12} ", "bold"), f"{step.outcome:12} ", f"{board}pot {step.state.pot:,}")
     console.print(Text.assemble(line, (luck, colour)), soft_wrap=True)
@@ -79,8 +79,9 @@ def _print_step(console: Console, replay: Replay, step: Step, *, grids: bool) ->
         return
     policy = step.decision.policy
     held = policy.probabilities(replay.column(step))
+    whose = "range" if step.weights is not None else "all hands"
     words = [
-        f"{support_text((entry,))} {100 * share:.1f}% (range {100 * often:.1f}%)"
+        f"{support_text((entry,))} {100 * share:.1f}% ({whose} {100 * often:.1f}%)"
         for entry, share, often in zip(policy.support, held, frequencies(step), strict=True)
     ]
     origin = policy.origin

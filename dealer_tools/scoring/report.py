@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from html import escape
+from importlib.metadata import version
 from typing import Any, Final
 
+from blueprints.revision import git_revision
 from dealer_tools.results import Estimate
 from dealer_tools.scoring.picture import totals_svg
 from dealer_tools.scoring.results import Lucky, Result, Row
@@ -18,40 +20,49 @@ _SHOWN_REFUSALS: Final = 5
 
 def table(result: Result, values: Values, missing: dict[str, str]) -> str:
     """For a terminal."""
-    hands = result.hands
-    others = [name for name in dict.fromkeys(hands.hands[0].record.names) if name != hands.player]
     lines = [
-        f"{hands.player} v {', '.join(others)}: {len(hands.hands):,} hands, mbb/g",
-        f"{'':26}{'n':>9}{'mean':>9}{'SD':>9}{'SE':>7}   {'95 % interval':<20}{'worth raw hands':>16}",
+        f"{_title(result)}, mbb/g",
+        f"{'':18}{'n':>9} {'mean':>9} {'SD':>9} {'SE':>8}   {'95 % interval':<22}{'worth raw hands':>16}",
+        *[_row(row) for row in result.rows],
+        "",
+        f"{'adds to the mean:':18}{'hands':>9} {'raw':>9} {result.best:>9}",
     ]
-    lines += [_row(row) for row in result.rows]
-    lines += ["", f"by {result.best}", f"{'':26}{'hands':>9}{'raw':>9}{result.best:>12}{'SE':>7}   95 % interval"]
     for group in result.groups:
+        rate = f"   alone {group.rate.mean_mbb:+.0f} {_interval(group.rate)}" if group.rate else ""
         lines.append(
-            f"{group.by + ' ' + group.name:26}{group.hands:>9,}{group.raw.mean_mbb:>+9.0f}{group.best.mean_mbb:>+12.0f}"
-            f"{_number(group.best.se_mbb, 0):>7}   {_interval(group.best)}"
+            f"{f'{group.by} {group.name}':22}{group.hands:>5,} {group.raw_mbb:>+9.0f} {group.best_mbb:>+9.0f}{rate}"
         )
     lines += ["", f"luckiest and unluckiest hands, in big blinds: won, worth by {result.best}"]
     lines += [f"{_lucky(each)}" for each in result.lucky]
     return "\n".join([*lines, "", *_remarks(result, values, missing)])
 
 
+def _title(result: Result) -> str:
+    hands = result.hands
+    others = [name for name in dict.fromkeys(hands.hands[0].record.names) if name != hands.player]
+    twice = f", {len(hands.pairs):,} deals played twice" if hands.pairs else ""
+    return f"{hands.player} v {', '.join(others)}: {len(hands.hands):,} hands{twice}"
+
+
 def _row(row: Row) -> str:
     estimate = row.estimate
     return (
-        f"{row.name:26}{estimate.observations:>9,}{estimate.mean_mbb:>+9.1f}{_number(estimate.sd_mbb):>9}"
-        f"{_number(estimate.se_mbb, 1):>7}   {_interval(estimate):<20}{_number(row.raw_hands):>16}"
+        f"{row.name:18}{estimate.observations:>9,} {estimate.mean_mbb:>+9.1f} {_number(estimate.sd_mbb):>9}"
+        f" {_number(estimate.se_mbb, 1):>8}   {_interval(estimate):<22}{_number(row.raw_hands):>16}"
     )
 
 
 def _remarks(result: Result, values: Values, missing: dict[str, str]) -> list[str]:
     hands = result.hands
-    lines = [f"values: {values.name} {values.digest}"]
+    lines = []
     if hands.pairs:
-        lines.append(
-            "the two hands of a deal are not independent: intervals that hold are those of the rows `duplicate`"
-        )
-    lines += [f"played by: {identity}" for identity in hands.identities]
+        lines.append("n and errors are of deals: the two hands of a deal are not independent")
+    by_values: dict[str, list[str]] = {}
+    for row in result.rows:
+        if row.values:
+            by_values.setdefault(row.values, []).append(row.name)
+    lines += [f"values of {', '.join(names)}: {each}" for each, names in by_values.items()]
+    lines += [f"played by {identity}" for identity in hands.identities]
     lines += [f"no {name}: {reason}" for name, reason in missing.items()]
     if hands.refused:
         lines.append(f"{len(hands.refused)} hands or lines left out:")
@@ -84,7 +95,9 @@ def document(result: Result, values: Values, missing: dict[str, str]) -> dict[st
     return {
         "player": hands.player,
         "game": hands.game.name,
-        "unit": "mbb/g: thousandths of a big blind a hand; intervals are 95 %",
+        "paratus": version("paratus"),
+        "revision": git_revision(full=True),
+        "unit": "mbb/g: thousandths of a big blind a hand; intervals are 95 %; deviations are of hands",
         "hands": len(hands.hands),
         "pairs": len(hands.pairs),
         "values": {"name": values.name, "hash": values.digest},
@@ -92,6 +105,7 @@ def document(result: Result, values: Values, missing: dict[str, str]) -> dict[st
         "estimators": {
             row.name: {
                 **row.estimate.as_json(),
+                "values": row.values or None,
                 "worth_raw_hands": _finite(row.raw_hands),
                 "share_of_raw_sd": _finite(row.share),
             }
@@ -99,8 +113,8 @@ def document(result: Result, values: Values, missing: dict[str, str]) -> dict[st
         },
         "not_available": missing,
         "breakdown": [
-            {"by": group.by, "name": group.name, "hands": group.hands, "raw": group.raw.as_json(),
-             result.best: group.best.as_json()}
+            {"by": group.by, "name": group.name, "hands": group.hands, "adds_raw_mbb": group.raw_mbb,
+             "adds_mbb": group.best_mbb, "rate": group.rate.as_json() if group.rate else None}
             for group in result.groups
         ],
         "luckiest": [{**asdict(each), "luck_mbb": each.luck_mbb} for each in result.lucky],
@@ -125,41 +139,47 @@ svg { width: 100%; height: auto; } small { color: #555; }
 
 def page(result: Result, values: Values, missing: dict[str, str]) -> str:
     """One HTML file that needs nothing else."""
-    hands = result.hands
-    title = f"{hands.player}: {len(hands.hands):,} hands"
+    title = _title(result)
     estimates = [
         [row.name, f"{row.estimate.observations:,}", f"{row.estimate.mean_mbb:+.1f}", _number(row.estimate.sd_mbb),
          _number(row.estimate.se_mbb, 1), _interval(row.estimate), _number(row.raw_hands)]
         for row in result.rows
     ]  # fmt: skip
     groups = [
-        [f"{group.by} {group.name}", f"{group.hands:,}", f"{group.raw.mean_mbb:+.0f}", f"{group.best.mean_mbb:+.0f}",
-         _number(group.best.se_mbb), _interval(group.best)]
+        [f"{group.by} {group.name}", f"{group.hands:,}", f"{group.raw_mbb:+.0f}", f"{group.best_mbb:+.0f}",
+         f"{group.rate.mean_mbb:+.0f} {_interval(group.rate)}" if group.rate else ""]
         for group in result.groups
     ]  # fmt: skip
     lucky = [
-        [str(each.hand), f"{each.raw_mbb / 1000:+.1f}", f"{each.best_mbb / 1000:+.1f}", f"{each.luck_mbb / 1000:+.1f}",
-         each.betting]
+        [f"{each.hand}", f"{each.raw_mbb / 1000:+.1f}", f"{each.best_mbb / 1000:+.1f}", f"{each.luck_mbb / 1000:+.1f}",
+         f"{each.betting}   {each.where}"]
         for each in result.lucky
     ]  # fmt: skip
     parts = [
-        f"<h1>{escape(title)}</h1>",
-        _html_table(["mbb/g", "n", "mean", "SD", "SE", "95 % interval", "worth raw hands"], estimates),
+        "<p>All estimators have the same expectation; the smaller the error, the more luck was taken out.</p>",
+        html_table(["mbb/g", "n", "mean", "SD", "SE", "95 % interval", "worth raw hands"], estimates),
         totals_svg(result),
-        f"<h2>By {escape(result.best)}</h2>",
-        _html_table(["", "hands", "raw", result.best, "SE", "95 % interval"], groups),
+        "<h2>Where the mean comes from</h2>",
+        html_table(["adds to the mean", "hands", "raw", result.best, "alone"], groups),
         "<h2>Luckiest and unluckiest hands, in big blinds</h2>",
-        _html_table(["hand", "won", "worth", "luck", "betting"], lucky, wide=4),
+        html_table(["hand", "won", "worth", "luck", "betting, file and line"], lucky, wide=4),
         *[f"<p><small>{escape(line)}</small></p>" for line in _remarks(result, values, missing)],
     ]
-    body = "\n".join(parts)
+    return html_page(title, parts)
+
+
+def html_page(title: str, parts: Sequence[str]) -> str:
+    """One file, its title the first heading; `parts` are HTML."""
+    body = "\n".join([f"<h1>{escape(title)}</h1>", *parts])
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
 
 
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]], wide: int | None = None) -> str:
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], wide: int | None = None) -> str:
+    """Texts, not HTML; the cells of column `wide` may be broken anywhere."""
+
     def cell(place: int, text: str) -> str:
         return f'<td class="wide">{escape(text)}</td>' if place == wide else f"<td>{escape(text)}</td>"
 

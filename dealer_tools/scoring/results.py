@@ -1,7 +1,13 @@
 """The score of a match: estimates with their intervals, breakdowns, and the luck of single hands.
 
-Everything is in thousandths of a big blind a hand (mbb/g). An interval is the mean ± 1.96 standard errors. How much a
-better estimator is worth is said in hands: so many raw hands would have given an error as small.
+All is in thousandths of a big blind a hand (mbb/g). An interval is the mean ± 1.96 standard errors. The two hands
+of a deal that was played twice are not independent: errors come from the spread between deals, standard deviations are
+those of single hands. How much an estimator is worth is said in hands: so many independent raw hands would have given
+an error as small.
+
+Breakdowns say where the mean comes from: what the hands of a group add to it. What a hand becomes (its last street, its
+pot) is decided by luck, so a mean *within* such a group is not what an estimator promises; only positions, which are
+assigned beforehand, have win rates of their own.
 """
 
 from __future__ import annotations
@@ -13,15 +19,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dealer_tools.formats.records import PlayedHand
-from dealer_tools.results import Estimate
+from dealer_tools.results import Z95, Estimate
 from dealer_tools.scoring.estimators import Scorer
+from dealer_tools.scoring.holdings import F64
 from dealer_tools.scoring.sources import Hands
+from protocol.game import Game
+from protocol.state import apply, start
 
 RAW: Final = "raw"
-DUPLICATE: Final = "duplicate"
+_POSITION: Final = "position"
+BASELINE: Final = "baseline"
+"""What the server says of its own luck with the same cards: a difference already, nothing is subtracted here."""
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 _POTS: Final = ((4, "up to 4"), (20, "4 to 20"), (100, "20 to 100"), (math.inf, "over 100"))
 """In big blinds."""
@@ -34,10 +44,13 @@ class Row:
 
     name: str
     estimate: Estimate
+    """Of deals that were played twice, or of hands; the standard deviation is that of hands."""
     raw_hands: float
-    """How many hands would have given raw chips the same standard error."""
+    """How many independent hands would have given raw chips the same standard error."""
     share: float
-    """Of raw's standard deviation that is left, of single hands."""
+    """Of raw's standard deviation that is left."""
+    values: str
+    """What it corrects by: a value function and its hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +60,12 @@ class Group:
     by: str
     name: str
     hands: int
-    raw: Estimate
-    best: Estimate
+    raw_mbb: float
+    """What they add to the mean of raw chips."""
+    best_mbb: float
+    """To that of the best estimator."""
+    rate: Estimate | None
+    """By the best estimator, of positions: the win rate in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +95,7 @@ class Result:
     groups: tuple[Group, ...]
     lucky: tuple[Lucky, ...]
     """The luckiest first, then the unluckiest."""
-    mbb: dict[str, NDArray[np.float64]]
+    mbb: dict[str, F64]
     """By estimator, each hand."""
 
 
@@ -87,42 +104,57 @@ def score_hands(
 ) -> Result:
     """Score all of them; `tell` hears how many are done."""
     unit = 1000 / hands.game.big_blind
-    mbb = {name: np.zeros(len(hands.hands)) for name in names}
+    known = all(played.baseline_chips is not None for played in hands.hands)
+    shown = [RAW, BASELINE, *[name for name in names if name != RAW]] if known else names
+    mbb = {name: np.zeros(len(hands.hands)) for name in shown}
     for number, played in enumerate(hands.hands):
         found, _ = scorer.score(played, hands.player)
+        if known:
+            found[BASELINE] = played.baseline_chips or 0.0
         for name, chips in found.items():
             mbb[name][number] = unit * chips
         tell(number + 1)
     best = names[-1]
-    return Result(hands, best, _rows(hands, mbb), _groups(hands, mbb, best), _lucky(hands, mbb, best), mbb)
+    rows = _rows(hands, mbb, {name: scorer.values_of(name) for name in names} | {BASELINE: ""})
+    return Result(hands, best, rows, _groups(hands, mbb, best), _lucky(hands, mbb, best), mbb)
 
 
-def _rows(hands: Hands, mbb: dict[str, NDArray[np.float64]]) -> tuple[Row, ...]:
-    raw = Estimate.of(mbb[RAW].tolist())
-    rows = []
-    for name, values in mbb.items():
-        rows.append(_row(name, Estimate.of(values.tolist()), raw))
-        if hands.pairs:
-            paired = [(values[first] + values[second]) / 2 for first, second in hands.pairs]
-            called = DUPLICATE if name == RAW else f"{name}, {DUPLICATE}"
-            rows.append(_row(called, Estimate.of(paired), raw))
+def clustered(hands: Hands, values: F64) -> Estimate:
+    """The mean of all hands; its error from the spread between deals, of which some have two hands."""
+    if not hands.pairs:
+        return Estimate.of(values.tolist())
+    deal = np.arange(len(values))
+    for first, second in hands.pairs:
+        deal[second] = first
+    mean, (_, number) = float(values.mean()), np.unique(deal, return_inverse=True)
+    deals = int(number.max()) + 1
+    if deals < 2:
+        return Estimate(deals, mean, math.nan, math.nan, -math.inf, math.inf)
+    apart = np.bincount(number, values - mean)
+    error = math.sqrt(float((apart**2).sum()) * deals / (deals - 1)) / len(values)
+    return Estimate(deals, mean, float(values.std(ddof=1)), error, mean - Z95 * error, mean + Z95 * error)
+
+
+def _rows(hands: Hands, mbb: dict[str, F64], values: dict[str, str]) -> tuple[Row, ...]:
+    raw, rows = Estimate.of(mbb[RAW].tolist()), []
+    for name, each in mbb.items():
+        estimate = clustered(hands, each)
+        worth = (raw.sd_mbb / estimate.se_mbb) ** 2 if estimate.se_mbb else math.nan
+        share = estimate.sd_mbb / raw.sd_mbb if raw.sd_mbb else math.nan
+        rows.append(Row(name, estimate, worth, share, values[name]))
     return tuple(rows)
 
 
-def _row(name: str, estimate: Estimate, raw: Estimate) -> Row:
-    ratio = estimate.se_mbb / raw.se_mbb if raw.se_mbb and estimate.se_mbb else math.nan
-    return Row(name, estimate, raw.observations / ratio**2 if ratio else math.nan, estimate.sd_mbb / raw.sd_mbb)
-
-
-def _groups(hands: Hands, mbb: dict[str, NDArray[np.float64]], best: str) -> tuple[Group, ...]:
-    found = []
+def _groups(hands: Hands, mbb: dict[str, F64], best: str) -> tuple[Group, ...]:
+    found, total = [], len(hands.hands)
     for by, names in _labels(hands).items():
         members: dict[str, list[int]] = defaultdict(list)
         for number, name in enumerate(names):
             members[name].append(number)
         for name in sorted(members, key=_order(by)):
-            raw, ours = (Estimate.of(mbb[each][members[name]].tolist()) for each in (RAW, best))
-            found.append(Group(by, name, len(members[name]), raw, ours))
+            raw, ours = (mbb[each][members[name]] for each in (RAW, best))
+            rate = Estimate.of(ours.tolist()) if by == _POSITION else None
+            found.append(Group(by, name, len(ours), float(raw.sum()) / total, float(ours.sum()) / total, rate))
     return tuple(found)
 
 
@@ -133,14 +165,14 @@ def _order(by: str) -> Callable[[str], Any]:
 
 def _labels(hands: Hands) -> dict[str, list[str]]:
     """What each hand is, by what can be told."""
-    found: dict[str, list[str]] = {"position": [], "street": [], "pot": []}
+    found: dict[str, list[str]] = {_POSITION: [], "street": [], "pot": []}
     routes = []
     for played in hands.hands:
         state, position = played.record.state, played.record.names.index(hands.player)
         last = max(
             (street for street, count in enumerate(_decisions_by_street(played, position)) if count), default=None
         )
-        found["position"].append("big blind" if state.game.blind[position] == state.game.big_blind else "button")
+        found[_POSITION].append(_position(state.game, position))
         found["street"].append("none" if last is None else _STREETS[last])
         found["pot"].append(
             next(name for size, name in _POTS if min(state.committed) * 2 <= size * state.game.big_blind)
@@ -151,10 +183,15 @@ def _labels(hands: Hands) -> dict[str, list[str]]:
     return found
 
 
+def _position(game: Game, position: int) -> str:
+    """By the blinds, where they differ."""
+    if len(set(game.blind)) == 1:
+        return ("first", "second")[position]
+    return "big blind" if game.blind[position] == game.big_blind else "button"
+
+
 def _decisions_by_street(played: PlayedHand, position: int) -> list[int]:
     """How often a player acted on each street."""
-    from protocol.state import apply, start
-
     state = start(played.record.state.game)
     counts = [0] * state.game.num_rounds
     for action in played.record.state.actions:
@@ -171,7 +208,7 @@ def _last_route(played: PlayedHand, player: str) -> str:
     return decisions[max(decisions, key=len)].policy.origin.route
 
 
-def _lucky(hands: Hands, mbb: dict[str, NDArray[np.float64]], best: str) -> tuple[Lucky, ...]:
+def _lucky(hands: Hands, mbb: dict[str, F64], best: str) -> tuple[Lucky, ...]:
     luck = mbb[RAW] - mbb[best]
     order = np.argsort(luck, kind="stable")
     picked: Iterable[int] = [*order[::-1][:_LUCKIEST].tolist(), *order[:_LUCKIEST].tolist()]

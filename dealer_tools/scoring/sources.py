@@ -1,8 +1,9 @@
 """From paths to the hands to be scored: which player, whose policies, which hands are played twice.
 
-A path is the folder of a match that `paratus match` played (its legs, with the stores of our bots), a log beside which
-stores may lie, a store alone, or any other file of hands (`dealer_tools.formats.open`). Sessions of one player are
-scored together; those of a duplicate match in pairs.
+A path is the folder of a match that `paratus match` played (its legs, with the stores of our bots) or that of a session
+with slumbot.com (`paratus slumbot`), a log beside which stores may lie, a store alone, or any other file of hands
+(`dealer_tools.formats.open`). Sessions of one player are scored together. Two hands with one number and the same cards,
+the seats swapped, are one deal that was played twice.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dealer_tools.formats.open import read_sessions
 from dealer_tools.formats.records import PlayedHand, Refused, Session
@@ -22,6 +22,8 @@ from protocol.game import Game, game_text
 
 _STORE = b"SQLite format 3\0"
 _LOG = "match.log"
+SESSION = "session.jsonl"
+"""The log of `paratus slumbot` in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,11 @@ class Hands:
     player: str
     hands: tuple[PlayedHand, ...]
     pairs: tuple[tuple[int, int], ...]
-    """Places of the two hands of each deal of a duplicate match."""
+    """Places of the two hands of each deal that was played twice."""
     refused: tuple[Refused, ...]
     notes: tuple[str, ...]
     identities: tuple[str, ...]
-    """What played, as the stores say."""
+    """What played, as the stores of either player say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,6 @@ class _Source:
     """The sessions of one path."""
 
     sessions: list[Session]
-    duplicate: bool
     stores: list[list[StoredMatch]]
     """Beside each session."""
 
@@ -53,7 +54,7 @@ class _Source:
         found = []
         for session, stores in zip(self.sessions, self.stores, strict=True):
             for store in stores:
-                if both or store.path.stem == player:
+                if (both or store.path.stem == player) and store.path.stem not in _known(session):
                     session = attach(session, store, store.path.stem)
             found.append(session)
         return found
@@ -71,29 +72,30 @@ def read_hands(paths: Sequence[Path], player: str | None = None, *, both: bool =
     sessions = [session for each in read for session in each]
     game = sessions[0].game
     hands: list[PlayedHand] = []
-    pairs: list[tuple[int, int]] = []
-    notes = [note for session in sessions for note in session.notes]
-    for source, of_source in zip(sources, read, strict=True):
-        begins = []
-        for session in of_source:
-            if player not in session.players:
-                raise ScoreError(
-                    f"{session.source}: player {quote(player)} is not in it: it has {', '.join(session.players)}"
-                )
-            if game_text(session.game) != game_text(game):
-                raise ScoreError(f"{session.source}: another game than {sessions[0].source}: expected one game")
-            begins.append(len(hands))
-            hands += session.hands
-        if source.duplicate:
-            pairs += _pairs(of_source, begins)
-    if not hands:
-        raise ScoreError(f"{', '.join(map(str, paths))}: no hands: expected one at least")
-    if any(source.duplicate for source in sources) and 2 * len(pairs) != len(hands):
-        notes.append(f"{len(hands) - 2 * len(pairs)} hands have no partner: duplicate leaves them out")
+    for session in sessions:
+        if player not in session.players:
+            raise ScoreError(
+                f"{session.source}: player {quote(player)} is not in it: it has {', '.join(session.players)}"
+            )
+        if game_text(session.game) != game_text(game):
+            raise ScoreError(f"{session.source}: another game than {sessions[0].source}: expected one game")
+        hands += session.hands
     refused = tuple([each for session in sessions for each in session.refused])
-    stores = [store for source in sources for beside in source.stores for store in beside if store.path.stem == player]
-    identities = tuple(dict.fromkeys(f"{store.agent} {json.dumps(store.identity, sort_keys=True)}" for store in stores))
-    return Hands(game, player, tuple(hands), tuple(pairs), refused, tuple(notes), identities)
+    if not hands:
+        why = f" ({refused[0].where}: {refused[0].reason})" if refused else ""
+        raise ScoreError(f"{', '.join(map(str, paths))}: no hands{why}: expected one at least")
+    notes = [note for session in sessions for note in session.notes]
+    pairs = _pairs(hands)
+    if pairs and 2 * len(pairs) != len(hands):
+        notes.append(f"{len(hands) - 2 * len(pairs)} hands have no partner with the seats swapped")
+    unknown = sum(hand.baseline_chips is None for hand in hands)
+    if 0 < unknown < len(hands):
+        notes.append(f"no baseline: {unknown} of {len(hands)} hands have no baseline_winnings")
+    stores = [store for source in sources for beside in source.stores for store in beside]
+    identities = dict.fromkeys(
+        f"{store.path.stem}: {store.agent} {json.dumps(store.identity, sort_keys=True)}" for store in stores
+    )
+    return Hands(game, player, tuple(hands), pairs, refused, tuple(notes), tuple(identities))
 
 
 def _default(sources: Sequence[_Source], names: Sequence[str]) -> str:
@@ -111,35 +113,27 @@ def _read(path: Path) -> _Source:
     except OSError as error:
         raise ScoreError(f"{path}: {error.strerror}: expected a match folder, a log or a store") from None
     if head == _STORE:
-        return _Source([read_store(path)], False, [[]])
+        return _Source([read_store(path)], [[StoredMatch(path)]])
     sessions = read_sessions(path)
     if len(sessions) == 1:
-        return _Source(sessions, False, [_stores_beside(sessions[0], path.parent)])
-    return _Source(sessions, False, [[] for _ in sessions])
+        return _Source(sessions, [_stores_beside(sessions[0], path.parent)])
+    return _Source(sessions, [[] for _ in sessions])
 
 
 def _read_folder(path: Path) -> _Source:
-    """A match that was played here, or a leg of one."""
-    if (path / _LOG).is_file():
-        return _read(path / _LOG)
-    plan = _plan(path)
+    """A match that was played here, or a leg of one, or a session with a server."""
+    for log in (_LOG, SESSION):
+        if (path / log).is_file():
+            return _read(path / log)
     legs = [folder for folder in sorted(path.iterdir()) if (folder / _LOG).is_file()]
-    if plan is None or not legs:
+    if not legs:
         raise ScoreError(
-            f"{path}: expected a folder that `paratus match` wrote, with plan.json and a {_LOG} in each leg"
+            f"{path}: expected a folder that `paratus match` wrote, with a {_LOG} in each leg, or one of "
+            f"`paratus slumbot`, with {SESSION}"
         )
     read = [_read(leg / _LOG) for leg in legs]
     sessions = [session for source in read for session in source.sessions]
-    stores = [beside for source in read for beside in source.stores]
-    return _Source(sessions, bool(plan.get("duplicate")) and len(legs) == 2, stores)
-
-
-def _plan(path: Path) -> dict[str, Any] | None:
-    try:
-        plan = json.loads((path / "plan.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return plan if isinstance(plan, dict) else None
+    return _Source(sessions, [beside for source in read for beside in source.stores])
 
 
 def _stores_beside(session: Session, folder: Path) -> list[StoredMatch]:
@@ -147,30 +141,39 @@ def _stores_beside(session: Session, folder: Path) -> list[StoredMatch]:
     return [StoredMatch(path) for path in sorted(folder.glob("*.sqlite")) if path.stem in session.players]
 
 
-def _pairs(sessions: Sequence[Session], begins: Sequence[int]) -> list[tuple[int, int]]:
-    """Hands of two legs with one number: the same cards, the seats swapped."""
-    first = {hand.record.hand: begins[0] + place for place, hand in enumerate(sessions[0].hands)}
-    found = []
-    for place, hand in enumerate(sessions[1].hands):
-        other = first.get(hand.record.hand)
-        if other is None:
-            continue
-        twin = sessions[0].hands[other - begins[0]].record
-        if twin.deal.hole != hand.record.deal.hole or twin.names == hand.record.names:
-            raise ScoreError(
-                f"{hand.where}: not the cards of {sessions[0].hands[other - begins[0]].where} with the seats swapped: "
-                "expected the two legs of a duplicate match"
-            )
-        found.append((other, begins[1] + place))
-    return found
+def _known(session: Session) -> set[str]:
+    """Whose policies its hands have already."""
+    return {name for hand in session.hands[:1] for name in hand.decisions}
+
+
+def _pairs(hands: Sequence[PlayedHand]) -> tuple[tuple[int, int], ...]:
+    """Hands with one number and the same cards by position, the names swapped. The same hand twice is an error."""
+    found, seen, open_ = [], dict[tuple[object, ...], str](), dict[tuple[object, ...], list[int]]()
+    for place, hand in enumerate(hands):
+        record = hand.record
+        key = record.hand, record.deal.hole, record.names
+        whole = (*key, record.state.betting)
+        if all(record.deal.hole) and whole in seen:
+            raise ScoreError(f"{hand.where}: the same hand as {seen[whole]}: expected each hand once")
+        seen[whole] = hand.where
+        waiting = open_.get((record.hand, record.deal.hole, record.names[::-1])) if all(record.deal.hole) else None
+        if waiting:
+            found.append((waiting.pop(), place))
+        else:
+            open_.setdefault(key, []).append(place)
+    return tuple(found)
 
 
 def first_hands(hands: Hands, count: int) -> Hands:
-    """The first so many, in order; of a duplicate match the first so many pairs."""
+    """The first so many, in order; where deals were played twice, those of the first half as many deals."""
     if not hands.pairs:
         return replace(hands, hands=hands.hands[:count])
     kept = hands.pairs[: max(1, count // 2)]
     places = sorted(place for pair in kept for place in pair)
     number = {place: new for new, place in enumerate(places)}
-    pairs = tuple((number[a], number[b]) for a, b in kept)
-    return replace(hands, hands=tuple(hands.hands[place] for place in places), pairs=pairs)
+    return replace(
+        hands,
+        hands=tuple(hands.hands[place] for place in places),
+        pairs=tuple((number[first], number[second]) for first, second in kept),
+        notes=(*hands.notes, f"only the first {len(places)} hands"),
+    )

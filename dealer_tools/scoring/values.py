@@ -75,21 +75,21 @@ class Zero:
 
 
 class Equity:
-    """The share of the pot that belongs to a hand if nobody bets any more, less the chips it has put in.
+    """What a hand wins if whoever owes chips calls and nobody bets any more: its share of that pot.
 
     It is a martingale: the mean over the cards to come is the value before them. So it corrects the deal of every card
     exactly without looking at the other cards that might have come.
     """
 
     name = "equity"
-    digest = "1"
+    digest = "2"
 
     def __init__(self, holdings: Holdings) -> None:
         self._holdings = holdings
 
     def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
-        margins = self._holdings.margins(side.theirs, board, side.ours)
-        return (1 + margins) / 2 * state.pot - state.committed[side.position]
+        called = min(max(state.committed), *state.game.stack)
+        return called * self._holdings.margins(side.theirs, board, side.ours)
 
     before = at
 

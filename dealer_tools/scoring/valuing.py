@@ -21,6 +21,26 @@ def choose_values(asked: str | None, file: Path | None, holdings: Holdings) -> V
     return _blueprint(asked, file, holdings) or Equity(holdings)
 
 
+def values_at_once(holdings: Holdings) -> tuple[Values, str]:
+    """The best that there is without building a table, which takes minutes; and why it is not the best there could be.
+
+    Which it is is known before a hand is dealt, so nothing gets biased.
+    """
+    from blueprints.selfplay import has_worths
+    from blueprints.shipped import tables_folder
+    from strategies.settings import LookupSettings
+    from strategies.suitable import open_blueprint
+
+    try:
+        blueprint = open_blueprint(holdings.game, LookupSettings())
+    except ConfigError:
+        return Equity(holdings), ""
+    folder = tables_folder()
+    if blueprint.missing_tables(folder) or not has_worths(blueprint, folder):
+        return Equity(holdings), f"the values of {blueprint.name} are not built yet"
+    return choose_values(None, None, holdings), ""
+
+
 def _blueprint(asked: str | None, file: Path | None, holdings: Holdings) -> Values | None:
     """The blueprint's values; None if there is no blueprint for this game and nobody asked for one."""
     from blueprints.shipped import tables_folder

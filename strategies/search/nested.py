@@ -102,7 +102,7 @@ class _Hand:
             (self.hand, self.position) == (spot.hand, spot.position)
             and self.board == spot.board[: len(self.board)]
             and len(self.policies) == len(spot.past)
-            and all(mine is decided.policy for mine, decided in zip(self.policies, spot.past, strict=True))
+            and all(_same(mine, decided.policy) for mine, decided in zip(self.policies, spot.past, strict=True))
         )
 
 
@@ -365,6 +365,14 @@ class NestedSearch:
         }
         origin = Origin(self.route, why, solved.solver.iterations, details=json.dumps(details))
         return Policy(actions, round_columns(strategy), origin)
+
+
+def _same(mine: Policy, played: Policy) -> bool:
+    """Whether a policy that was played is the one that was answered, whatever was made of its weights and reason."""
+    return mine is played or (
+        mine.support == played.support
+        and (mine.origin.iterations, mine.origin.details) == (played.origin.iterations, played.origin.details)
+    )
 
 
 def _without_last(state: State) -> State:

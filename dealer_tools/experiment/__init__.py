@@ -1,0 +1,1 @@
+"""Many matches by one plan, and who is better than whom."""

@@ -1,0 +1,91 @@
+"""Plays the matches of an experiment, several at once, each in processes of its own.
+
+What is written is enough to go on from: a match that has its result is over, any other is continued by `play_match`,
+which never plays a hand twice. So nothing is kept here. A match that fails does not stop the others; the experiment
+then ends without results, and the same command tries that match again.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from dealer_tools.children import Children
+from dealer_tools.experiment.board import Board
+from dealer_tools.experiment.plan import ExperimentPlan, Task
+from dealer_tools.experiment.progress import MatchProgress
+from dealer_tools.experiment.worker import MATCHES
+from dealer_tools.results import MatchError
+from dealer_tools.tail import last_line
+
+_POLL_S: Final = 0.1
+
+
+def play_all(plan: ExperimentPlan, tasks: Sequence[Task], folder: Path, lock: int) -> None:
+    """Until every match has its result."""
+    matches = {task.name: MatchProgress(task, folder / MATCHES / task.name) for task in tasks}
+    waiting = deque(task for task in tasks if not (folder / MATCHES / task.name / "result.json").exists())
+    (folder / MATCHES).mkdir(exist_ok=True)
+    failed: dict[str, str] = {}
+    for match in matches.values():
+        match.look()
+    with Children(lock) as children, Board([*matches.values()]) as board:
+        running: dict[str, _Running] = {}
+        while waiting or running:
+            while waiting and (cores := _cores_for(plan, waiting[0], running)):
+                task = waiting.popleft()
+                running[task.name] = _Running(task, cores, _start(children, folder, task, cores))
+            board.show(running)
+            time.sleep(_POLL_S)
+            for name, each in [*running.items()]:
+                code = each.process.poll()
+                matches[name].look(last=code is not None)
+                if code is not None:
+                    del running[name]
+                    if code != 0:
+                        failed[name] = last_line(_said(folder, name))
+        board.show(running)
+    if failed:
+        name, why = next(iter(failed.items()))
+        more = f" (and {len(failed) - 1} more matches failed)" if len(failed) > 1 else ""
+        raise MatchError(f"match {name}: {why}{more}; the same command goes on")
+
+
+class _Running:
+    """A match under way."""
+
+    __slots__ = ("cores", "process", "task")
+
+    def __init__(self, task: Task, cores: Sequence[int], process: subprocess.Popen[bytes]) -> None:
+        self.task, self.cores, self.process = task, cores, process
+
+
+def _cores_for(plan: ExperimentPlan, task: Task, running: dict[str, _Running]) -> list[int]:
+    """The cores that a match gets, or none while the budget does not allow it."""
+    memory = sum(each.task.memory_mib for each in running.values())
+    if memory + task.memory_mib > plan.memory_budget_mib:
+        return []
+    taken = {core for each in running.values() for core in each.cores}
+    free = [core for core in _all_cores()[: plan.core_budget] if core not in taken]
+    return free[: task.cores] if len(free) >= task.cores else []
+
+
+def _all_cores() -> list[int]:
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [*range(os.cpu_count() or 1)]
+
+
+def _start(children: Children, folder: Path, task: Task, cores: Sequence[int]) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "dealer_tools.experiment.worker", str(folder), task.name]
+    said = _said(folder, task.name)
+    return children.start(task.name, [*command, ",".join(map(str, cores))], stdout=said, stderr=said)
+
+
+def _said(folder: Path, name: str) -> Path:
+    """What the runner of a match says."""
+    return folder / MATCHES / f"{name}.out"

@@ -1,0 +1,1 @@
+"""A person against an agent, at one terminal."""

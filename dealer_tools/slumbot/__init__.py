@@ -1,0 +1,1 @@
+"""Playing hands with slumbot.com, or a server that speaks as it does; and such a server."""

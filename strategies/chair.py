@@ -1,0 +1,172 @@
+"""A strategy in its chair: asked for one match, checked, replaced where it cannot be played, and drawn from.
+
+Whoever plays a strategy, over a wire or at the same table, plays it from here. The promise is that there is always a
+legal action in time: a strategy that raises, offers something illegal or is not back in time is replaced, for that
+decision, by what it has in reserve, or by check or fold. That is counted and has a route of its own, `fallback`.
+
+A chair keeps no time and writes nothing down: that is for whoever sits in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Final
+
+from protocol.errors import IllegalAction
+from protocol.game import Game
+from protocol.state import Action, State, apply, start
+from protocol.wire import MatchState
+from strategies.baselines import check_or_fold
+from strategies.draws import Draws
+from strategies.policy import Policy, check_policy, hand_column
+from strategies.strategy import Budget, Decided, HasSpare, Spot, Strategy
+
+_SPARE_S: Final = 0.1
+"""Kept for a spare answer while the strategy's thread, which is late, is still at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawKey:
+    """What the draws of a match are keyed by."""
+
+    seed: int
+    match: str
+
+    def draws(self, hand: int, state: State, purpose: str) -> Draws:
+        """The draws of a decision: its number is that of the actions before it in the hand."""
+        return Draws(self.seed, self.match, hand, len(state.actions), purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A decision that was made before."""
+
+    asked: MatchState
+    policy: Policy
+    action: Action
+
+
+class Chair:
+    """One seat of one match."""
+
+    def __init__(
+        self, game: Game, strategy: Strategy, key: DrawKey, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.strategy = strategy
+        self.fallbacks = 0
+        self.past: list[Decided] = []
+        """Our decisions of the hand so far."""
+        self._game, self._key, self._monotonic = game, key, monotonic
+        self._thinking: asyncio.Future[Policy] | None = None
+
+    def begin_hand(self) -> None:
+        """The next decision is the first of a hand."""
+        self.past = []
+
+    async def decide(self, asked: MatchState, budget: Budget) -> tuple[Action, Policy]:
+        """The action to take and the policy it was drawn from."""
+        name = self.strategy.name
+        try:
+            policy = await self._think(self._spot(asked), budget)
+            check_policy(policy, asked.state, asked.deal.board)
+            self.fallbacks += policy.origin.is_fallback
+        except IllegalAction as error:
+            policy = self._fall_back(asked, f"{name} offered an illegal action: {error}")
+        except TimeoutError:
+            policy = self._fall_back(asked, f"{name} was not back in time")
+        except Exception as error:  # whatever a strategy raises, the match goes on
+            policy = self._fall_back(asked, f"{name} raised {type(error).__name__}: {error}")
+        column = hand_column(self._game, asked.deal.hole[asked.position])
+        try:
+            action = policy.sample(column, self._key.draws(asked.hand, asked.state, "action"))
+        except Exception as error:  # a policy without a column for our hand
+            policy = self._fall_back(asked, f"{name} has no policy for our hand: {error}")
+            action = policy.sample(column, self._key.draws(asked.hand, asked.state, "action"))
+        self.past.append(Decided(asked.state, policy))
+        return action, policy
+
+    def _decide_again(self, asked: MatchState, budget: Budget) -> Policy:
+        """An inline strategy's decision, made again as it was made."""
+        spot = self._spot(asked)
+        try:
+            policy = self.strategy.policy(spot, budget, self._key.draws(asked.hand, asked.state, "strategy"))
+            check_policy(policy, spot.state, spot.board)
+        except Exception as error:
+            return check_or_fold(spot.state, f"{self.strategy.name}: {error}")
+        return policy
+
+    def catch_up(self, joined: MatchState, budget: Budget, stored: Mapping[str, Policy]) -> list[Past]:
+        """Our decisions on the way to a state, when there was somebody else in this chair, or nobody any more.
+
+        An inline strategy decides again (as it did: its draws are keyed), another's policies have to be `stored`.
+        """
+        self.past = []
+        found: list[Past] = []
+        state = start(self._game)
+        for action in joined.state.actions:
+            if state.actor == joined.position:
+                board = joined.deal.board[: self._game.board_cards_by(state.street)]
+                asked = replace(joined, state=state, deal=joined.deal._replace(board=board))
+                policy = self._decide_again(asked, budget) if self.strategy.inline else stored.get(state.betting)
+                if policy is not None:
+                    self.past.append(Decided(state, policy))
+                    found.append(Past(asked, policy, action))
+            state = apply(state, action)
+        return found
+
+    def leave(self) -> None:
+        """Wait no more for what is being thought."""
+        if self._thinking is not None:
+            self._thinking.cancel()
+
+    def _spot(self, asked: MatchState) -> Spot:
+        return Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self.past))
+
+    async def _think(self, spot: Spot, budget: Budget) -> Policy:
+        draws = self._key.draws(spot.hand, spot.state, "strategy")
+        if self.strategy.inline:
+            return self.strategy.policy(spot, budget, draws)
+        left_s = budget.deadline_s - self._monotonic()
+        spares = isinstance(self.strategy, HasSpare)
+        if self._thinking is not None and not self._thinking.done():  # it was late, and may be back soon
+            await asyncio.wait([self._thinking], timeout=max(left_s / 4 if spares else left_s, 0.0))
+            if not self._thinking.done():
+                raise TimeoutError
+        self._thinking = asyncio.wrap_future(_in_thread(lambda: self.strategy.policy(spot, budget, draws)))
+        self._thinking.add_done_callback(lambda done: done.cancelled() or done.exception())
+        spare_s = min(_SPARE_S, left_s / 4) if spares else 0.0
+        async with asyncio.timeout(budget.deadline_s - spare_s - self._monotonic()):
+            return await asyncio.shield(self._thinking)
+
+    def _fall_back(self, asked: MatchState, reason: str) -> Policy:
+        """What the strategy has in reserve, or to check or fold."""
+        self.fallbacks += 1
+        if isinstance(self.strategy, HasSpare):
+            with contextlib.suppress(Exception):  # whatever a strategy raises, the match goes on
+                draws = self._key.draws(asked.hand, asked.state, "strategy")
+                policy = self.strategy.spare(self._spot(asked), draws)
+                check_policy(policy, asked.state, asked.deal.board)
+                return replace(policy, origin=replace(policy.origin, reason=reason))
+        return check_or_fold(asked.state, reason)
+
+
+def _in_thread(decide: Callable[[], Policy]) -> Future[Policy]:
+    """Run in a thread of its own, which does not keep the process alive: a strategy may never come back."""
+    outcome: Future[Policy] = Future()
+    outcome.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            outcome.set_result(decide())
+        except BaseException as error:
+            passes = isinstance(error, Exception) and not isinstance(error, StopIteration)  # futures refuse that one
+            outcome.set_exception(error if passes else RuntimeError(repr(error)))
+
+    threading.Thread(target=work, name="strategy", daemon=True).start()
+    return outcome
