@@ -20,8 +20,8 @@ from dealer_tools.formats.records import PlayedHand
 from protocol.errors import ConfigError
 from protocol.game import Game, Position, game_text
 from protocol.log import HandRecord, Limits, MatchHeader, Score, score_line, state_line
-from protocol.state import Action
-from protocol.wire import MatchState, view
+from protocol.state import Action, action_text
+from protocol.wire import MatchState, deal_text, view
 from strategies.chair import DrawKey
 from strategies.policy import Policy
 from strategies.store import MatchStore, StoredDecision
@@ -72,12 +72,7 @@ class Record:
         for seat, name in enumerate(self._names):
             self._totals[seat] += record.values[record.names.index(name)]
         self._write()
-        stored = {
-            each.asked.state.betting: StoredDecision(
-                record.hand, each.asked.state.betting, "", "", each.seconds, each.policy
-            )
-            for each in decisions
-        }
+        stored = {each.asked.state.betting: _stored(each) for each in decisions}
         return PlayedHand(f"{self.path}: hand {record.hand}", record, {agent: stored})
 
     def _write(self) -> None:
@@ -96,6 +91,14 @@ class Record:
         if self._made:
             with contextlib.suppress(OSError):
                 self.path.parent.rmdir()
+
+
+def _stored(decision: Decision) -> StoredDecision:
+    """As the store will give it back."""
+    asked = decision.asked
+    board = deal_text(asked.state, asked.deal._replace(hole=()))
+    done = action_text(decision.action, asked.state.game)
+    return StoredDecision(asked.hand, asked.state.betting, board, done, decision.seconds, decision.policy)
 
 
 def _make_empty(folder: Path) -> bool:
