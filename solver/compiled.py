@@ -45,17 +45,14 @@ class _CacheFile(IndexDataCacheFile):
 def kernels_in(*files):
     """The decorator of kernels that are written in these files, with the solver's: all that may be inlined in them.
 
-    It compiles a function when it is first called, or loads it from the cache. Functions whose names begin with _, and
-    those that are said to be `inner`, are called by kernels only: without what Python needs to call them a quarter of
-    the time to compile is saved. Python must not call them: it would crash.
+    It compiles a function when it is first called, or loads it from the cache.
     """
     states = [path.stat() for path in map(Path, (*_FILES, *files))]
     # When each of the files was last changed, and how long it is: what numba stores of one file.
     stamp = tuple((state.st_mtime, state.st_size) for state in states)
 
-    def decorate(function, inner=False):
-        inner = inner or function.__name__.startswith("_")
-        compiled = njit(cache=True, nogil=True, no_cpython_wrapper=inner, no_cfunc_wrapper=inner)(function)
+    def decorate(function):
+        compiled = njit(cache=True, nogil=True)(function)
         cache = compiled._cache
         cache._cache_file = _CacheFile(cache._cache_path, cache._cache_file._index_name.removesuffix(".nbi"), stamp)
         return compiled

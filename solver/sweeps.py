@@ -14,8 +14,6 @@ Sweeps take addresses of the arrays of `solver.tables`, for one player, board an
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from solver.compiled import kernel
@@ -26,8 +24,6 @@ NUM_CARD_ROWS = 54
 
 MAX_VECTORS = 8
 _LOAD, _FILL = loader(1), filler(1)
-
-inner = partial(kernel, inner=True)
 
 
 @kernel
@@ -49,18 +45,18 @@ def _sweeps_of(vectors):
     width = vectors * LANES
     load_row, fill_row = loader(vectors), filler(vectors)
 
-    @inner
+    @kernel
     def clear(card_totals):
         for row in range(NUM_CARD_ROWS):
             store(card_totals, row * width, fill_row(np.float32(0.0)))
 
-    @inner
+    @kernel
     def compatible(total, card_totals, cards, hand):
         """The total without hands that hold one of the hand's two cards."""
         first, second = item(cards, 2 * hand) * width, item(cards, 2 * hand + 1) * width
         return sub(sub(total, load_row(card_totals, first)), load_row(card_totals, second))
 
-    @inner
+    @kernel
     def count(total, card_totals, cards, hand, row):
         """One opponent hand more; returns the grand total."""
         first, second = item(cards, 2 * hand) * width, item(cards, 2 * hand + 1) * width
@@ -68,7 +64,7 @@ def _sweeps_of(vectors):
         store(card_totals, second, add(load_row(card_totals, second), row))
         return add(total, row)
 
-    @inner
+    @kernel
     def showdowns(
         order, group, minus, their_order, their_group, their_cards, groups, chips, reach, value, totals
     ):  # fmt: skip
@@ -93,7 +89,7 @@ def _sweeps_of(vectors):
             won = sub(load_row(value, at), compatible(total, totals, minus, item(order, i)))
             store(value, at, mul(won, paid))
 
-    @inner
+    @kernel
     def folds(minus, twins, real, their_cards, their_real, chips, reach, value, totals):
         """Chips × all compatible reaches; `twins` are rows of `reach`, of zeros where there is none."""
         clear(totals)
