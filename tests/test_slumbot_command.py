@@ -87,7 +87,7 @@ def test_scored_at_the_end(run: Processes, capsys: pytest.CaptureFixture[str]) -
     assert "paratus v slumbot: 5 hands, mbb/g" in ended.out
     names = [line.split()[0] for line in ended.out.splitlines() if line]
     assert {"raw", "baseline", "aivat"} <= set(names)
-    assert "played by: always-fold" in ended.out
+    assert "played by paratus: always-fold" in ended.out
 
 
 def test_a_client_that_is_killed_goes_on(run: Processes) -> None:
