@@ -27,7 +27,6 @@ from solver.compiled import kernels_in
 
 kernel = kernels_in(__file__, Path(__file__).with_name("tree.py"))
 
-_CARD_ROWS = 54
 _TOTAL = np.float32(255.0)
 _ONE = np.float32(1.0)
 

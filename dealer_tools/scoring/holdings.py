@@ -32,7 +32,7 @@ from protocol.hands import (
     hand_classes_array,
     hand_permutation,
 )
-from strategies.policy import hand_column, hand_columns
+from strategies.policy import hand_column, hand_columns, holes_of
 
 F64 = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class Holdings:
         self.game = game
         self.deck = tuple(sorted(game.deck()))
         self.num_hands = hand_columns(game)
-        holes = sorted(combinations(self.deck, game.num_hole_cards), key=lambda hole: hole[::-1])
+        holes = holes_of(game)
         self.cards = np.array(holes, np.uint8)
         self.holds = np.array([[card in hole for hole in holes] for card in range(52)])
         """[card, hand]"""
@@ -161,7 +161,7 @@ def _holdem_margins(theirs: int, board: Sequence[Card], rest: Sequence[Card]) ->
 
     margin = np.zeros(NUM_HANDS, np.int32)
     lying, coming = np.array(board, np.uint8), np.array(rest, np.uint8)
-    margins_into(rank_tables(), theirs, lying, coming, margin, np.zeros((0, NUM_HANDS), np.int32))
+    margins_into(rank_tables(), theirs, lying, coming, margin)
     return margin.astype(np.float64)
 
 

@@ -5,7 +5,6 @@
     rest     uint8[m], the cards that may still come: neither on the board nor in the given hand
     margin   int32[1326], boards on which a hand beats the given one, less those on which it loses; 0 for hands that
              meet the board, and of no meaning for hands that meet the given one
-    by_card  int32[52, 1326], the same over the boards that a card is on (of those two missing), or of no rows
 
 A board counts for the hands that do not meet it. Outputs are added to and alias nothing.
 """
@@ -33,7 +32,7 @@ def _compare(ranks, theirs, signs):
 
 
 @kernel
-def margins_into(tables, theirs, board, rest, margin, by_card):
+def margins_into(tables, theirs, board, rest, margin):
     """See the head of this file."""
     ranks, signs = np.empty(_HANDS, np.uint16), np.empty(_HANDS, np.int32)
     whole = np.zeros(5, np.uint8)
@@ -56,9 +55,6 @@ def margins_into(tables, theirs, board, rest, margin, by_card):
             rank_board_into(tables, whole, ranks)
             _compare(ranks, theirs, signs)
             margin += signs
-            if len(by_card):
-                by_card[rest[first]] += signs
-                by_card[rest[second]] += signs
 
 
 @kernel
