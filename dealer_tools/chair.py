@@ -17,9 +17,8 @@ say: so equal plans give equal hands. With it a hand may take so long on average
 
 from __future__ import annotations
 
-import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -28,10 +27,10 @@ import numpy.typing as npt
 from protocol.cards import Card
 from protocol.game import Position
 from protocol.state import FOLD, Action, State
-from strategies.baselines import check_or_fold
+from strategies.chair import stand_in
 from strategies.draws import Draws
 from strategies.policy import Policy, check_policy
-from strategies.strategy import Budget, Decided, HasSpare, Spot, Strategy
+from strategies.strategy import Budget, Decided, Spot, Strategy
 
 F64 = npt.NDArray[np.float64]
 
@@ -82,16 +81,8 @@ class Chair:
             policy = self.strategy.policy(spot, self._budget(), draws)
             check_policy(policy, spot.state, spot.board)
         except Exception as error:  # whatever a strategy raises, a match would go on
-            return self._fallen(spot, draws, f"{self.strategy.name}: {type(error).__name__}: {error}")
+            return stand_in(self.strategy, spot, draws, f"{self.strategy.name}: {type(error).__name__}: {error}")
         return policy
-
-    def _fallen(self, spot: Spot, draws: Draws, reason: str) -> Policy:
-        if isinstance(self.strategy, HasSpare):
-            with contextlib.suppress(Exception):
-                policy = self.strategy.spare(spot, draws)
-                check_policy(policy, spot.state, spot.board)
-                return replace(policy, origin=replace(policy.origin, reason=reason))
-        return check_or_fold(spot.state, reason)
 
     def _budget(self) -> Budget:
         if self.think_s:

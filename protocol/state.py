@@ -21,7 +21,7 @@ maximum, which would lower what others owe. Here such a raise is illegal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, assert_never
@@ -283,6 +283,14 @@ def replay(game: Game, actions: Iterable[Action]) -> State:
     for action in actions:
         state = apply(state, action)
     return state
+
+
+def steps(state: State) -> Iterator[tuple[State, Action]]:
+    """How a state came about: every action, with the state in which it was taken."""
+    at = start(state.game)
+    for action in state.actions:
+        yield at, action
+        at = apply(at, action)
 
 
 class Deal(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Final
 
 from protocol.errors import IllegalAction
 from protocol.game import Game
-from protocol.state import Action, State, apply, start
+from protocol.state import Action, State, steps
 from protocol.wire import MatchState
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
@@ -108,8 +108,7 @@ class Chair:
         """
         self.past = []
         found: list[Past] = []
-        state = start(self._game)
-        for action in joined.state.actions:
+        for state, action in steps(joined.state):
             if state.actor == joined.position:
                 board = joined.deal.board[: self._game.board_cards_by(state.street)]
                 asked = replace(joined, state=state, deal=joined.deal._replace(board=board))
@@ -117,7 +116,6 @@ class Chair:
                 if policy is not None:
                     self.past.append(Decided(state, policy))
                     found.append(Past(asked, policy, action))
-            state = apply(state, action)
         return found
 
     def leave(self) -> None:
@@ -145,15 +143,19 @@ class Chair:
             return await asyncio.shield(self._thinking)
 
     def _fall_back(self, asked: MatchState, reason: str) -> Policy:
-        """What the strategy has in reserve, or to check or fold."""
         self.fallbacks += 1
-        if isinstance(self.strategy, HasSpare):
-            with contextlib.suppress(Exception):  # whatever a strategy raises, the match goes on
-                draws = self._key.draws(asked.hand, asked.state, "strategy")
-                policy = self.strategy.spare(self._spot(asked), draws)
-                check_policy(policy, asked.state, asked.deal.board)
-                return replace(policy, origin=replace(policy.origin, reason=reason))
-        return check_or_fold(asked.state, reason)
+        draws = self._key.draws(asked.hand, asked.state, "strategy")
+        return stand_in(self.strategy, self._spot(asked), draws, reason)
+
+
+def stand_in(strategy: Strategy, spot: Spot, draws: Draws, reason: str) -> Policy:
+    """In place of a policy that cannot be played: what the strategy has in reserve, or to check or fold."""
+    if isinstance(strategy, HasSpare):
+        with contextlib.suppress(Exception):  # whatever a strategy raises, the match goes on
+            policy = strategy.spare(spot, draws)
+            check_policy(policy, spot.state, spot.board)
+            return replace(policy, origin=replace(policy.origin, reason=reason))
+    return check_or_fold(spot.state, reason)
 
 
 def _in_thread(decide: Callable[[], Policy]) -> Future[Policy]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -248,7 +249,7 @@ class StoreReader:
         if not path.is_file():
             raise ConfigError(f"{path}: no such file: expected a match store")
         self.path = path
-        self._db = _open(path)
+        self._db = _open(path, reading=True)
 
     def close(self) -> None:
         """Close the file."""
@@ -306,13 +307,15 @@ class StoreReader:
             raise StoreError(f"match store {self.path}: {error}") from None
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, *, reading: bool = False) -> sqlite3.Connection:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not reading:
+            path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and not _looks_right(path):  # SQLite takes a few bytes of anything for an empty database
             raise StoreError(f"match store {path}: file is not a database: expected a match store or a new file")
         # Used by one thread at a time, but not always the same: a server opens and closes stores in threads.
-        db = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S, check_same_thread=False)
+        address = f"{path.resolve().as_uri()}?{_reading_mode(path) if reading else 'mode=rwc'}"
+        db = sqlite3.connect(address, uri=True, isolation_level=None, timeout=_BUSY_S, check_same_thread=False)
     except (OSError, ValueError, sqlite3.Error) as error:
         raise StoreError(f"match store {path}: cannot be opened: {error}") from None
     try:
@@ -321,6 +324,11 @@ def _open(path: Path) -> sqlite3.Connection:
             raise StoreError(f"match store {path}: a database of something else: expected a match store or a new file")
         if version not in (0, SCHEMA_VERSION):
             raise StoreError(f"match store {path}: version {version}: this Paratus reads version {SCHEMA_VERSION}")
+        if reading and version == 0:
+            raise StoreError(f"match store {path}: empty: expected a match store")
+        if reading:
+            db.execute("PRAGMA query_only = 1")
+            return db
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         if version == 0:
@@ -333,6 +341,14 @@ def _open(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _reading_mode(path: Path) -> str:
+    """Where nobody can write there is nobody to take turns with. Elsewhere a reader takes part in turns like a writer:
+    one that must not would leave SQLite's files for them behind.
+    """
+    locked = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return "immutable=1" if locked else "mode=rw"
 
 
 def _looks_right(path: Path) -> bool:

@@ -36,6 +36,7 @@ from protocol.state import (
     replay,
     split_pots,
     start,
+    steps,
 )
 from protocol.wire import read_betting
 
@@ -386,6 +387,7 @@ def check_hand(played: Played) -> Counter[str]:
     assert last.finished
     assert len(played.actions) <= MAX_HAND_ACTIONS
     assert replay(game, played.actions) == last
+    assert list(steps(last)) == list(zip(states, played.actions, strict=False))
     values = payoffs(last, played.deal)
     ranks = [hand_rank((*hole, *played.deal.board)) for hole in played.deal.hole]
     exact = slow_payoffs(last.committed, last.folded, ranks)

@@ -578,6 +578,33 @@ def test_another_schema_version(tmp_path, version):
     refused(path, message=rf"version {version}: this Paratus reads version {SCHEMA_VERSION}")
 
 
+def test_reading_writes_nothing(tmp_path):
+    """Neither into the file nor beside it, so that a match on a disc that cannot be written can be scored."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    with closing(open_store(folder / "s")) as store:
+        big_hands(store, 0, 1)
+    (folder / "empty").write_bytes(b"")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+    with reading(folder / "s") as reader:
+        assert [hand.hand for hand in reader.hands(reader.matches()[0])] == [0, 1]
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            reader._db.execute("DELETE FROM hand")
+    with pytest.raises(StoreError, match="empty: expected a match store"):
+        StoreReader(folder / "empty")
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_reading_where_nothing_can_be_written(tmp_path, monkeypatch, writable):
+    with closing(open_store(tmp_path / "s")) as store:
+        big_hands(store, 0)
+    monkeypatch.setattr("strategies.store.os.access", lambda path, mode: writable)
+    with reading(tmp_path / "s") as reader:
+        assert len(list(reader.hands(reader.matches()[0]))) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
 def test_places_where_no_file_can_be(tmp_path):
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "below", Path("\0")):

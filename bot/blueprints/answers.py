@@ -20,7 +20,7 @@ from bot.study.answers import class_order
 from protocol.cards import Card, cards_text
 from protocol.errors import ConfigError
 from protocol.hands import HandClass, class_text, hand_classes_array
-from protocol.state import Action, Call, Fold, Raise, State, action_text, apply, start
+from protocol.state import Action, Call, Fold, Raise, State, action_text, steps
 
 F64 = NDArray[np.float64]
 _HALF: Final = 0.5
@@ -85,12 +85,10 @@ def look_up(lookup: Lookup, state: State, board: tuple[Card, ...]) -> Shown:
         raise ConfigError(f"--spot {state.betting}: the blueprint has no decision of that player on that street")
     alive: F64 = np.asarray(found.shares.any(axis=0), np.float64)
     reach: F64 = alive
-    here, game = start(state.game), state.game
-    for action in state.actions:
+    for here, action in steps(state):
         if here.actor == state.actor:
-            taken = lookup.likelihood(here, action, board[: game.board_cards_by(here.street)], likelier)
+            taken = lookup.likelihood(here, action, board[: state.game.board_cards_by(here.street)], likelier)
             reach = reach * (0 if taken is None else taken)
-        here = apply(here, action)
     played = bool(reach.any())
     return Shown(lookup.blueprint, state, board, found, reach if played else alive, played)
 

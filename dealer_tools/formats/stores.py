@@ -18,7 +18,7 @@ from typing import Final
 from dealer_tools.formats.records import PlayedHand, Refused, Session
 from protocol.game import Game, Position, game_text
 from protocol.log import HandRecord
-from protocol.state import Deal, apply, payoffs, start
+from protocol.state import Deal, payoffs, start, steps
 from protocol.wire import WireError, deal_text, parse_deal, read_betting, view
 from strategies.store import StoredDecision, StoredHand, StoreError, StoreReader
 
@@ -103,12 +103,8 @@ def attach(session: Session, match: StoredMatch, player: str) -> Session:
 
 def _asked(record: HandRecord, player: str) -> list[str]:
     """The betting at each decision of a player."""
-    found, state, position = [], start(record.state.game), record.names.index(player)
-    for action in record.state.actions:
-        if state.actor == position:
-            found.append(state.betting)
-        state = apply(state, action)
-    return found
+    position = record.names.index(player)
+    return [state.betting for state, _ in steps(record.state) if state.actor == position]
 
 
 def _disagreement(record: HandRecord, stored: StoredHand, player: str) -> str:

@@ -34,7 +34,7 @@ from protocol.cards import Card, card_text
 from protocol.game import Game
 from protocol.log import HandRecord
 from protocol.ranking import describe, hand_rank
-from protocol.state import Action, State, apply, start
+from protocol.state import Action, State, steps
 from protocol.wire import MatchState
 from strategies.policy import Policy, hand_column
 from strategies.store import StoredDecision
@@ -140,11 +140,9 @@ class Screen:
         known = {each.betting: each for each in decisions}
         position = record.names.index(agent)
         column = hand_column(record.state.game, record.deal.hole[position])
-        state = start(record.state.game)
-        for action in record.state.actions:
+        for state, action in steps(record.state):
             if state.actor == position:
                 self._console.print(_policy_line(state, known[state.betting].policy, column, action))
-            state = apply(state, action)
 
     def _show_result(self, record: HandRecord, worth: float | None) -> None:
         chips = record.values[record.names.index(YOU)]

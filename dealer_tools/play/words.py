@@ -15,7 +15,7 @@ from typing import Final, Literal, assert_never
 
 from dealer_tools.formats.betting import chips_before_street
 from protocol.errors import IllegalAction, ParatusError, quote
-from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, apply, check, raise_bounds, start
+from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check, raise_bounds, steps
 from strategies.policy import Entry, RaiseBetween
 
 STREETS: Final = ("preflop", "flop", "turn", "river")
@@ -179,12 +179,11 @@ class Told:
 
 def story(state: State, names: tuple[str, ...]) -> list[Told]:
     """The betting so far; `names` by position, the person's being `you`."""
-    told, at = [], start(state.game)
-    for action in state.actions:
+    told = []
+    for at, action in steps(state):
         assert at.actor is not None
         name = names[at.actor]
         told.append(Told(at.street, f"{name} {action_words(action, at, you=name == 'you')}"))
-        at = apply(at, action)
     return told
 
 

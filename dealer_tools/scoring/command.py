@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of {', '.join(ESTIMATORS)} (default: all but self-play that can be had)",
     )
     parser.add_argument(
-        "--values", choices=VALUES, help="what AIVAT corrects by (default: blueprint where one plays this game)"
+        "--values",
+        choices=VALUES,
+        help="what AIVAT corrects by (default: blueprint where one plays this game; ready: what needs no waiting)",
     )
     parser.add_argument("--blueprint", metavar="FILE", type=Path, help="the blueprint of `--values blueprint`")
     parser.add_argument("--hands", metavar="N", type=int, help="only the first N")

@@ -13,7 +13,7 @@ from rich.text import Text
 from dealer_tools.scoring.holdings import ScoreError
 from dealer_tools.scoring.replay import Replay, Step, by_class, frequencies, make_replay
 from dealer_tools.scoring.sources import read_hands
-from dealer_tools.scoring.valuing import VALUES
+from dealer_tools.scoring.valuing import READY, VALUES
 from protocol.cards import cards_text
 from protocol.hands import NUM_CLASSES, HandClass, class_text
 from strategies.grids import RANGE_COLOUR, action_colour, grid, print_beside
@@ -27,7 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="LOG", type=Path, help="match folder, log, store, session or PHH")
     parser.add_argument("--hand", metavar="N", type=int, required=True, help="its number in the log")
     parser.add_argument("--player", metavar="NAME", help="whose eyes (default: the first whose policies are known)")
-    parser.add_argument("--values", choices=VALUES, help="what luck is measured by, as in `paratus score`")
+    parser.add_argument(
+        "--values",
+        choices=VALUES,
+        default=READY,
+        help="what luck is measured by, as in `paratus score` (default: ready, the best that needs no waiting)",
+    )
     parser.add_argument("--blueprint", metavar="FILE", type=Path, help="the blueprint of `--values blueprint`")
     parser.add_argument("--brief", action="store_true", help="no grids")
     parser.add_argument("--as-json", "--json", action="store_true", help="print a document")

@@ -26,7 +26,7 @@ from dealer_tools.scoring.estimators import Scorer
 from dealer_tools.scoring.holdings import F64
 from dealer_tools.scoring.sources import Hands
 from protocol.game import Game
-from protocol.state import apply, start
+from protocol.state import steps
 
 RAW: Final = "raw"
 _POSITION: Final = "position"
@@ -169,9 +169,7 @@ def _labels(hands: Hands) -> dict[str, list[str]]:
     routes = []
     for played in hands.hands:
         state, position = played.record.state, played.record.names.index(hands.player)
-        last = max(
-            (street for street, count in enumerate(_decisions_by_street(played, position)) if count), default=None
-        )
+        last = max((at.street for at, _ in steps(state) if at.actor == position), default=None)
         found[_POSITION].append(_position(state.game, position))
         found["street"].append("none" if last is None else _STREETS[last])
         found["pot"].append(
@@ -188,17 +186,6 @@ def _position(game: Game, position: int) -> str:
     if len(set(game.blind)) == 1:
         return ("first", "second")[position]
     return "big blind" if game.blind[position] == game.big_blind else "button"
-
-
-def _decisions_by_street(played: PlayedHand, position: int) -> list[int]:
-    """How often a player acted on each street."""
-    state = start(played.record.state.game)
-    counts = [0] * state.game.num_rounds
-    for action in played.record.state.actions:
-        if state.actor == position:
-            counts[state.street] += 1
-        state = apply(state, action)
-    return counts
 
 
 def _last_route(played: PlayedHand, player: str) -> str:

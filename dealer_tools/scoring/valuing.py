@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +10,9 @@ from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.values import Equity, Values, Zero
 from protocol.errors import ConfigError
 
-VALUES: Final = ("blueprint", "equity", "zero")
+READY: Final = "ready"
+"""The best that there is without waiting for a table."""
+VALUES: Final = ("blueprint", "equity", "zero", READY)
 
 
 def choose_values(asked: str | None, file: Path | None, holdings: Holdings) -> Values:
@@ -18,10 +21,15 @@ def choose_values(asked: str | None, file: Path | None, holdings: Holdings) -> V
         return Zero()
     if asked == "equity":
         return Equity(holdings)
+    if asked == READY:
+        values, why_not_better = values_at_once(holdings, file)
+        if why_not_better:
+            print(f"by equity: {why_not_better} (`--values blueprint` builds them, minutes)", file=sys.stderr)
+        return values
     return _blueprint(asked, file, holdings) or Equity(holdings)
 
 
-def values_at_once(holdings: Holdings) -> tuple[Values, str]:
+def values_at_once(holdings: Holdings, file: Path | None = None) -> tuple[Values, str]:
     """The best that there is without building a table, which takes minutes; and why it is not the best there could be.
 
     Which it is is known before a hand is dealt, so nothing gets biased.
@@ -32,13 +40,15 @@ def values_at_once(holdings: Holdings) -> tuple[Values, str]:
     from strategies.suitable import open_blueprint
 
     try:
-        blueprint = open_blueprint(holdings.game, LookupSettings())
+        blueprint = open_blueprint(holdings.game, LookupSettings(file=str(file) if file else ""))
     except ConfigError:
+        if file:
+            raise
         return Equity(holdings), ""
     folder = tables_folder()
     if blueprint.missing_tables(folder) or not has_worths(blueprint, folder):
         return Equity(holdings), f"the values of {blueprint.name} are not built yet"
-    return choose_values(None, None, holdings), ""
+    return choose_values(None, file, holdings), ""
 
 
 def _blueprint(asked: str | None, file: Path | None, holdings: Holdings) -> Values | None:

@@ -143,12 +143,13 @@ def _overrides(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _score(folder: Path) -> None:
-    """What `paratus score DIR` says: raw, baseline and AIVAT side by side."""
+    """What `paratus score DIR` says: raw, baseline and AIVAT side by side; nobody waits minutes for a table here."""
     from dealer_tools.scoring import command  # kernels, tables
+    from dealer_tools.scoring.valuing import READY
 
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    command.run_command(parser.parse_args([str(folder)]))
+    command.run_command(parser.parse_args([str(folder), "--values", READY]))
 
 
 def _tell(ended: Ended, options: argparse.Namespace) -> None:

@@ -20,12 +20,11 @@ from dealer_tools.formats.slumbot import (
     number_of,
     parse_reply,
     read_betting,
-    slumbot_game,
 )
 from protocol.cards import Card
 from protocol.errors import quote
 from protocol.game import Position
-from protocol.state import Action, Deal, State, apply, start
+from protocol.state import Action, Deal, State, steps
 from protocol.wire import MatchState
 
 _KEPT: Final = (
@@ -141,8 +140,4 @@ def check_next(before: Seen, sent: Action, now: Seen) -> None:
 
 def _moves(state: State) -> list[tuple[Position | None, Action]]:
     """Who did what."""
-    at, moves = start(slumbot_game()), []
-    for action in state.actions:
-        moves.append((at.actor, action))
-        at = apply(at, action)
-    return moves
+    return [(at.actor, action) for at, action in steps(state)]

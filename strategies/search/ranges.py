@@ -15,7 +15,7 @@ import numpy as np
 
 from protocol.cards import Card
 from protocol.game import Game, Position
-from protocol.state import Action, State, apply, start
+from protocol.state import Action, State, replay, steps
 from solver.subgame import hands_of
 from solver.tables import F64
 from strategies.draws import Draws
@@ -59,13 +59,9 @@ def by_policies(game: Game, past: Sequence[Decided], actions: Sequence[Action]) 
 
 def opponents_actions(spot: Spot, first: int, last: int) -> Iterator[tuple[State, Action]]:
     """What the opponent did on streets from `first` up to `last`, which is not included."""
-    state = start(spot.state.game)
-    for action in spot.state.actions:
-        if state.street >= last:
-            return
-        if state.street >= first and state.actor != spot.position:
+    for state, action in steps(spot.state):
+        if first <= state.street < last and state.actor != spot.position:
             yield state, action
-        state = apply(state, action)
 
 
 def modelled(base: Strategy, spot: Spot, street: int, budget: Budget, draws: Draws, floor: float) -> F64:
@@ -120,10 +116,7 @@ def street_start(state: State) -> State:
 
 def replayed(state: State, count: int) -> State:
     """After the first `count` actions."""
-    found = start(state.game)
-    for action in state.actions[:count]:
-        found = apply(found, action)
-    return found
+    return replay(state.game, state.actions[:count])
 
 
 def after(weights: F64, likelihood: F64, floor: float) -> F64:
