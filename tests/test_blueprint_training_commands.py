@@ -183,7 +183,7 @@ def test_refused(call, config, tmp_path):
         (("contest", "training/leduc/leduc.blueprint", "other.blueprint"), "expected those of"),
         (("contest", "nothing", "other.blueprint"), "nothing"),
         (("contest", "other.blueprint", "other.blueprint", "--boards", "1"), "--boards"),
-        (("train", "nothing"), "expected one of small, standard, tiny, or a file"),
+        (("train", "nothing"), "expected one of slumbot-style, small, standard, tiny, or a file"),
         (("train", config, "--hours", "0"), "--hours 0.0: expected more than 0"),
         (("train", config, "--threads", "0"), "expected 1 to 256"),
         (("price", "nothing"), "expected one of"),

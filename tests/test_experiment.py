@@ -25,7 +25,7 @@ from dealer_tools.experiment.progress import MatchProgress, Moments
 from dealer_tools.experiment.results import holm, p_value
 from dealer_tools.experiment.runner import _cores_for, _Running
 from dealer_tools.results import Estimate
-from dealer_tools.scoring.valuing import VALUES
+from dealer_tools.scoring.valuing import READY, VALUES
 from protocol.errors import ConfigError
 from protocol.game import load_game
 from protocol.log import parse_state_line
@@ -85,7 +85,7 @@ def test_the_example_has_every_key_with_its_default():
     assert list(values["limits"]) == list(LimitsSection.model_fields)
     assert [*values["agents"][0], "settings"] == list(AgentSection.model_fields)
     assert plan.limits == LimitsSection()
-    assert {"", *VALUES} == {*get_args(ExperimentPlan.model_fields["values"].annotation)}
+    assert {"", *VALUES} - {READY} == {*get_args(ExperimentPlan.model_fields["values"].annotation)}
     for model, given in ((ExperimentPlan, plan), (AgentSection, plan.agents[0])):
         for key, field in model.model_fields.items():
             chosen = ("name", "game", "hands", "seeds", "agents", "agent")

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from agents import OVER_A_BLUEPRINT
 from processes import PATIENCE_S, stored_hands
 from random_play import Match
 
@@ -53,7 +54,7 @@ GAMES = [
     )
 ]
 # Not those that think, which two cores cannot do for a hundred matches at once; nor a blueprint, which is for one game.
-AGENTS = sorted(set(STRATEGIES) - {"nested", "limited", "paratus", "blueprint"})
+AGENTS = sorted(set(STRATEGIES) - {"nested", *OVER_A_BLUEPRINT})
 
 
 @dataclass(frozen=True)

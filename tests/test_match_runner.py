@@ -15,7 +15,7 @@ import pytest
 from blueprint_files import file_of
 from processes import Ended, Process, Processes, stored_decisions, stored_hands, stranger, wait_until
 
-from blueprints import shipped
+from blueprints.shipped import shipped_blueprint
 from bot import cli
 from protocol.game import Game, game_text, load_game
 from protocol.log import HandRecord, parse_header, parse_score_line, parse_state_line
@@ -491,7 +491,8 @@ def test_a_blueprint_that_does_not_fit_is_noticed_before_anything_starts(
         assert not (tmp_path / folder).exists()
         return code, capsys.readouterr().err
 
-    monkeypatch.setattr(shipped.resources, "files", lambda package: tmp_path)
+    shipped = shipped_blueprint
+    monkeypatch.setattr("strategies.suitable.shipped_blueprint", lambda name: shipped("missing.blueprint"))
     code, said = match(HOLDEM, "m")
     assert code == 2
     assert "no blueprint came with this installation" in said
