@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
 .PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
-        proof-rules proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
+        proof-rules proof-variants proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
         proof-formats proof-lbr proof-score proof-slumbot proof-experiment proof-serve soak clean
 
 # Where proofs that go on after an interruption keep what they have.
@@ -30,7 +30,7 @@ bench: .venv/.installed  ## all speeds, as JSON
 proof: proof-2 proof-3 proof-4 proof-5 proof-6 proof-7  ## the long proofs, each part under half an hour
 
 # In the order in which the parts of the house stand on each other.
-proof-2: proof-rules
+proof-2: proof-rules proof-variants
 proof-3: proof-solver
 proof-4: proof-search proof-matches
 proof-5: proof-blueprint
@@ -41,6 +41,9 @@ proof-rules: .venv/.developed  ## every seven-card hand; random play against oth
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m hypothesis
 	$(BIN)/python -m pytest -m proof tests/proof/test_seven_card_enumeration.py \
 	    tests/test_differential_open_spiel.py tests/test_differential_pokerkit.py
+
+proof-variants: .venv/.developed  ## all cases of properties of which the suite tries some
+	$(BIN)/python -m pytest -m proof --ignore tests/proof tests
 
 proof-solver: .venv/.developed  ## rounding on Leduc; the Libratus endgames, where PARATUS_LIBRATUS names their folder
 	$(BIN)/python -m pytest -m proof tests/proof/test_leduc_rounding.py tests/proof/test_libratus_endgames.py

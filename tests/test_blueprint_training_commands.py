@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from blueprint_files import small_game, write
+from variants import some_of
 
 from blueprints.revision import code_revision
 from blueprints.storage import Blueprint
@@ -72,7 +73,7 @@ def test_price(call, config):
         assert words in out
 
 
-@pytest.mark.parametrize("sampling", ["public", "external"])
+@pytest.mark.parametrize("sampling", some_of(["public", "external"]))
 def test_price_of_full_holdem(call, tmp_path, sampling):
     """Buckets are made up, for either form of sampling."""
     config = tmp_path / "some.toml"

@@ -10,6 +10,7 @@ from lbr_games import Written, ask, solved
 from leduc import LEDUC, in_open_spiels_convention, leduc
 from small_matches import NAMES, Play, every_hand, random_play, uniform_play
 from test_aivat import TrueValues
+from variants import some_of
 
 from dealer_tools.results import Estimate
 from dealer_tools.scoring.aivat import Aivat, Parts
@@ -56,7 +57,8 @@ def deviations(ours: Play, theirs: Play, values_of: Play) -> tuple[float, float,
 
 
 @pytest.mark.parametrize(
-    ("opponent", "raw", "aivat"), [("uniform", 4.38, 1.66), ("ten iterations", 4.49, 0.96), ("itself", 3.50, 0.09)]
+    ("opponent", "raw", "aivat"),
+    some_of([("ten iterations", 4.49, 0.96), ("uniform", 4.38, 1.66), ("itself", 3.50, 0.09)]),
 )
 def test_standard_deviations(opponent: str, raw: float, aivat: float, equilibrium: Play, ten_iterations: Play) -> None:
     """Of equilibrium play, one side known, values from equilibrium: those of an independent program, in chips.

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from blueprint_files import file_of
 from processes import Ended, Process, Processes, stored_decisions, stored_hands, stranger, wait_until
+from variants import some_of
 
 from blueprints.shipped import shipped_blueprint
 from bot import cli
@@ -251,7 +252,7 @@ def unlocked(run: Processes) -> None:
     wait_until(lambda: not children_of(run.folder), "nobody is left")
 
 
-@pytest.mark.parametrize("victim", ["runner", "dealer", "first bot", "second bot"])
+@pytest.mark.parametrize("victim", some_of(["runner", "dealer", "first bot", "second bot"], every=2))
 def test_kill_9(run: Processes, whole: Path, victim: str) -> None:
     """At three moments of one match; then it is played to its end."""
     words = {"dealer": "bot.cli deal", "first bot": "--match match/random ", "second bot": "--match match/random-2 "}
@@ -362,21 +363,18 @@ def test_a_second_runner_is_refused(run: Processes) -> None:
     assert runner.running
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
+def test_another_plan_in_the_same_folder_is_refused(run: Processes) -> None:
+    (run.folder / "m").mkdir()
+    assert start(run, hands=5).wait().code == 0
+    for changed, says in (
         (("--hands", 6), "hands is 5, asked for 6"),
         (("--seed", 5), "seed is 4, asked for 5"),
         (("--duplicate",), "duplicate is false, asked for true"),
         (("--t_response", 1), "limits_ms is [600000, 600000, 7000], asked for [1, 600000, 7000]"),
-    ],
-)
-def test_another_plan_in_the_same_folder_is_refused(run: Processes, changed: tuple[object, ...], says: str) -> None:
-    (run.folder / "m").mkdir()
-    assert start(run, hands=5).wait().code == 0
-    ended = start(run, *changed, hands=5).wait()
-    assert ended.code == 2
-    assert ended.last_line == f"paratus match: m holds another match: {says}: choose another --out"
+    ):
+        ended = start(run, *changed, hands=5).wait()
+        assert ended.code == 2
+        assert ended.last_line == f"paratus match: m holds another match: {says}: choose another --out"
     assert "another match: agents is" in start(run, hands=5, agents=("random", "all-in")).wait().last_line
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from processes import stored_decisions, stored_hands, wait_until
+from variants import some_of
 
 from bot import cli
 from dealer_tools.formats.acpc import read_log
@@ -290,7 +291,7 @@ def _process(folder: Path, **streams):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **streams)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
+@pytest.mark.parametrize("number", some_of([signal.SIGKILL, signal.SIGINT, signal.SIGHUP]))
 def test_interrupted(tmp_path, number):
     """Ctrl-C, kill -9 and a closed window: the hands that were over are all there, with their score."""
     process = _process(tmp_path / "m", stdin=subprocess.PIPE)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from variants import some_of
 
 from benchmarks.search_tables import bets, cards
 from benchmarks.search_tables.abstract import AbstractSolver, Buckets
@@ -344,7 +345,7 @@ def inside(us: int) -> float:
 
 @pytest.mark.parametrize(
     ("us", "name", "iterations", "most"),
-    [(0, "Resolve", 100, 5), (1, "Reach-Maxmargin", 100, 7), (1, "Reach-Maxmargin (expensive)", 60, 15)],
+    some_of([(1, "Reach-Maxmargin", 100, 7), (0, "Resolve", 100, 5), (1, "Reach-Maxmargin (expensive)", 60, 15)]),
 )
 def test_nested_search_comes_close_to_the_bet_in_the_tree(us: int, name: str, iterations: int, most: float) -> None:
     """As close as was measured, and a little more."""

@@ -14,6 +14,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from variants import some_of
 
 from bot import cli
 from bot.study import handover, pictures, solutions, solving
@@ -524,7 +525,7 @@ def test_hands_one_by_one(call, monkeypatch):
     assert answer["classes"] == []
 
 
-@pytest.mark.parametrize("node", ["", "b50%"])
+@pytest.mark.parametrize("node", some_of(["", "b50%"]))
 def test_pictures(call, tmp_path, node):
     matplotlib = pytest.importorskip("matplotlib.image")
     path = tmp_path / "answer.png"

@@ -13,6 +13,7 @@ import pytest
 from clocks import timed_by_work
 from reference import slow_places
 from solver_tables import everyone
+from variants import some_of
 
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
@@ -521,7 +522,7 @@ def check_sane(root: State, ranges: Sequence[np.ndarray], menu: Menu, storage: S
     assert solver.exploitability().chips > -slack
 
 
-@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize("name", some_of(EXTREMES, every=2))
 @pytest.mark.parametrize("root", [TURN, RIVER], ids=["turn", "river"])
 def test_extreme_ranges_give_numbers(name: str, root: State) -> None:
     """No infinities, no NaN, and what one player wins the other loses: every algorithm and storage in turn."""
@@ -591,7 +592,7 @@ def after(state: State, to: int) -> State:
     return apply(state, Raise(to))
 
 
-@pytest.mark.parametrize("street", [1, 2, 3])
+@pytest.mark.parametrize("street", [2, 3, pytest.param(1, marks=pytest.mark.proof)])
 def test_facing_an_all_in_there_is_fold_or_call(street: int) -> None:
     """The only decision of the subgame: calling is worth the equity over all boards to come, hand by hand."""
     root = after(at_street(HOLDEM, street, 300), 20000)

@@ -42,6 +42,7 @@ from open_spiel_names import (
 )
 from reference import sequence_form
 from solver_tables import everyone, set_random_averages
+from variants import some_of
 
 from protocol.cards import Card, parse_cards, rank_of
 from protocol.game import Game, load_game, parse_game
@@ -185,7 +186,7 @@ def compare_policies(case: Whole, subgame: Subgame, seeds: Sequence[int | None])
             compare(solver, subgame, deals, player, value, best, closely=case.theirs != "universal_poker")
 
 
-@pytest.mark.parametrize("name", WHOLE_GAMES)
+@pytest.mark.parametrize("name", some_of(WHOLE_GAMES, every=2))
 def test_given_policies_in_whole_games(name: str) -> None:
     case = WHOLE_GAMES[name]
     compare_policies(case, case.subgame(alike=False), case.seeds)
