@@ -1,4 +1,4 @@
-"""Where the blueprint that ships lies, and where tables of buckets are kept."""
+"""Where the blueprints that ship lie, and where tables of buckets are kept."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Final
 from protocol.errors import ConfigError
 
 SHIPPED: Final = "standard.blueprint"
+"""That of the default agent."""
+SLUMBOT_STYLE: Final = "slumbot-style.blueprint"
 
 
-def shipped_blueprint() -> Path:
-    """The file; raises `ConfigError` if none ships."""
-    path = Path(str(resources.files("blueprints"))) / "data" / SHIPPED
+def shipped_blueprint(name: str = SHIPPED) -> Path:
+    """The file; raises `ConfigError` if it did not ship."""
+    path = Path(str(resources.files("blueprints"))) / "data" / name
     if not path.is_file():
         raise ConfigError(
             f"{path}: no blueprint came with this installation: train one (`paratus blueprint train`) "

@@ -12,7 +12,7 @@ from protocol.errors import ConfigError
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
 from strategies.search.settings import LimitedSettings, NestedSettings
-from strategies.settings import LookupSettings, RouterSettings, StrategySettings
+from strategies.settings import LookupSettings, RouterSettings, SlumbotStyleSettings, StrategySettings
 from strategies.toml_files import problem_line, read_toml
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
@@ -83,12 +83,19 @@ class BotConfig(Section):
     router: RouterSettings = RouterSettings()
     limited: LimitedSettings = LimitedSettings()
     blueprint: LookupSettings = LookupSettings()
+    slumbot_style: SlumbotStyleSettings = SlumbotStyleSettings()
     nested: NestedSettings = NestedSettings()
 
     @property
     def strategies(self) -> StrategySettings:
         """What strategies are told."""
-        return StrategySettings(router=self.router, limited=self.limited, blueprint=self.blueprint, nested=self.nested)
+        return StrategySettings(
+            router=self.router,
+            limited=self.limited,
+            blueprint=self.blueprint,
+            slumbot_style=self.slumbot_style,
+            nested=self.nested,
+        )
 
 
 def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotConfig:

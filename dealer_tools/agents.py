@@ -1,7 +1,7 @@
 """Options that say how an agent plays which is asked in this process: a configuration, a blueprint, iterations.
 
 A file is one of `paratus bot --config`. The sections that strategies have are read ([router], [nested], [limited],
-[blueprint]); those about the connection, the clock and the store mean nothing here.
+[blueprint], [slumbot_style]); those about the connection, the clock and the store mean nothing here.
 """
 
 from __future__ import annotations

@@ -39,11 +39,11 @@ _log = logging.getLogger(__name__)
 class BlueprintLookup:
     """The strategy; see the head of this file."""
 
-    name = "blueprint"
     inline = True
 
     def __init__(self, game: Game, settings: LookupSettings) -> None:
         """Open the file, whole, and the tables of its cards; the first time, tables are built, which takes a minute."""
+        self.name = settings.agent
         folder = Path(settings.tables) if settings.tables else tables_folder()
         blueprint = open_blueprint(game, settings)
         try:

@@ -37,6 +37,12 @@ def _blueprint(game: Game, settings: StrategySettings) -> Strategy:
     return BlueprintLookup(game, settings.blueprint)
 
 
+def _slumbot_style(game: Game, settings: StrategySettings) -> Strategy:
+    from strategies.slumbot_style import SlumbotStyle
+
+    return SlumbotStyle(game, settings.slumbot_style)
+
+
 def _limited(game: Game, settings: StrategySettings) -> Strategy:
     from strategies.blueprint import BlueprintLookup
     from strategies.search.limited import LimitedSearch
@@ -53,6 +59,7 @@ def _paratus(game: Game, settings: StrategySettings) -> Strategy:
 STRATEGIES: Final[dict[str, StrategyFactory]] = {
     **{kind.name: _plain(kind) for kind in (AlwaysFold, AlwaysCall, AlwaysRaise, AllIn, Random)},
     "blueprint": _blueprint,
+    "slumbot-style": _slumbot_style,
     "nested": _nested,
     "limited": _limited,
     "paratus": _paratus,
@@ -72,6 +79,10 @@ def check_agent(name: str, game: Game, settings: StrategySettings | None = None)
         from strategies.suitable import open_blueprint
 
         open_blueprint(game, settings.blueprint)
+    if name == "slumbot-style":
+        from strategies.suitable import open_blueprint
+
+        open_blueprint(game, settings.slumbot_style)
 
 
 def make_strategy(name: str, game: Game, settings: StrategySettings | None = None) -> Strategy:

@@ -25,16 +25,15 @@ import logging
 from dataclasses import replace
 from typing import Final, Protocol
 
-import numpy as np
-
 from blueprints.lookup import Lookup
 from protocol.game import Game
 from strategies.blueprint import BlueprintLookup, draw_of
 from strategies.draws import Draws
-from strategies.policy import FALLBACK, SCALE, Policy, Weights, round_columns
+from strategies.policy import FALLBACK, Policy
+from strategies.processing import processed
 from strategies.search.limited import LimitedSearch
 from strategies.search.nested import NestedSearch
-from strategies.settings import RouterSettings, StrategySettings
+from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
 from strategies.suitable import check_searchable
 
@@ -142,16 +141,6 @@ class Router:
     def _finished(self, policy: Policy, why: str) -> Policy:
         """After what comes last."""
         origin = replace(policy.origin, reason=why)
-        return Policy(policy.support, processed(policy.weights, self._settings), origin)
-
-
-def processed(weights: Weights, settings: RouterSettings) -> Weights:
-    """Thresholds and purification; every hand keeps an action."""
-    if not settings.threshold and not settings.purify:
-        return weights
-    most = weights.max(axis=0)
-    if settings.purify:
-        first = np.arange(len(weights))[:, None] == weights.argmax(axis=0)
-        return round_columns(np.where(first & (most > 0), 1.0, 0.0))
-    least = np.minimum(settings.threshold * SCALE, most)
-    return round_columns(np.where(weights < least, 0.0, weights))
+        settings = self._settings
+        weights = processed(policy.weights, threshold=settings.threshold, purify=settings.purify)
+        return Policy(policy.support, weights, origin)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from blueprints.shipped import SHIPPED, SLUMBOT_STYLE
 from protocol.errors import ConfigError, quote
 from strategies.search.settings import LimitedSettings, NestedSettings
 
@@ -16,12 +17,27 @@ class LookupSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    agent: ClassVar[str] = "blueprint"
+    shipped: ClassVar[str] = SHIPPED
+
     file: str = ""
-    """Empty: the blueprint that ships."""
+    """Empty: the blueprint that ships with the agent."""
     tables: str = ""
     """The folder of its tables of buckets; empty: in the user's cache."""
     rivers: bool = True
     """Whether buckets of rivers are kept in a table (291 MB) or computed each time."""
+
+
+class SlumbotStyleSettings(LookupSettings):
+    """Section [slumbot_style]."""
+
+    agent: ClassVar[str] = "slumbot-style"
+    shipped: ClassVar[str] = SLUMBOT_STYLE
+
+    threshold: float = Field(default=0.0, ge=0, lt=0.5)
+    """Actions that a hand would take less often than this it never takes."""
+    purify: bool = False
+    """Whether each hand takes its likeliest action alone."""
 
 
 Early = Literal["blueprint", "limited"]
@@ -53,6 +69,7 @@ class StrategySettings(BaseModel):
     nested: NestedSettings = NestedSettings()
     limited: LimitedSettings = LimitedSettings()
     blueprint: LookupSettings = LookupSettings()
+    slumbot_style: SlumbotStyleSettings = SlumbotStyleSettings()
 
 
 def think_seconds(text: str) -> float:

@@ -21,10 +21,10 @@ def check_searchable(agent: str, game: Game) -> None:
 
 
 def open_blueprint(game: Game, settings: LookupSettings) -> Blueprint:
-    """The blueprint that is set, or the one that ships, if it is one for the game."""
+    """The blueprint that is set, or the one that ships with the agent, if it is one for the game."""
     try:
-        blueprint = Blueprint.open(Path(settings.file) if settings.file else shipped_blueprint())
+        blueprint = Blueprint.open(Path(settings.file) if settings.file else shipped_blueprint(settings.shipped))
         blueprint.check_matches(game)
     except BlueprintError as error:
-        raise ConfigError(f"agent blueprint: {error}") from None
+        raise ConfigError(f"agent {settings.agent}: {error}") from None
     return blueprint

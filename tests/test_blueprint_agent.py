@@ -17,7 +17,7 @@ from chi_square import assert_frequencies
 from random_play import random_deal, random_hand
 
 from blueprints.cards.holdem import HoldemCards
-from blueprints.shipped import SHIPPED, shipped_blueprint, tables_folder
+from blueprints.shipped import SHIPPED, SLUMBOT_STYLE, shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint
 from bot.config import load_config
 from protocol.errors import ConfigError
@@ -28,7 +28,8 @@ from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import FALLBACK, SCALE, check_policy
 from strategies.registry import make_strategy
-from strategies.settings import LookupSettings, StrategySettings
+from strategies.settings import LookupSettings, SlumbotStyleSettings, StrategySettings
+from strategies.slumbot_style import SlumbotStyle
 from strategies.strategy import Budget, Decided, Spot
 
 
@@ -220,15 +221,54 @@ def test_a_damaged_byte_of_the_strategy(tmp_path, street):
     assert "expected " in said
 
 
-def test_the_one_that_ships(monkeypatch, tmp_path):
+AGENTS = [(BlueprintLookup, LookupSettings, SHIPPED), (SlumbotStyle, SlumbotStyleSettings, SLUMBOT_STYLE)]
+
+
+@pytest.mark.parametrize(("kind", "settings", "name"), AGENTS)
+def test_the_one_that_ships(kind, settings, name, monkeypatch, tmp_path):
     """Where it is looked for, and what is said if none came along."""
     (tmp_path / "data").mkdir()
     monkeypatch.setattr("blueprints.shipped.resources.files", lambda package: tmp_path)
-    assert "train one (`paratus blueprint train`)" in refused(BlueprintLookup, HOLDEM, LookupSettings())
-    path = write(tmp_path / "data" / SHIPPED, HOLDEM, MENU)
-    assert shipped_blueprint() == path
-    agent = BlueprintLookup(HOLDEM, LookupSettings(tables=str(folder()), rivers=False))
+    assert "train one (`paratus blueprint train`)" in refused(kind, HOLDEM, settings())
+    path = write(tmp_path / "data" / name, HOLDEM, MENU)
+    assert shipped_blueprint(name) == path
+    agent = kind(HOLDEM, settings(tables=str(folder()), rivers=False))
     assert agent.lookup.blueprint.path == path
+
+
+def slumbot_style(**changes) -> SlumbotStyle:
+    return SlumbotStyle(HOLDEM, SlumbotStyleSettings(**settings_for(HOLDEM).model_dump(), **changes))
+
+
+def test_the_standing_opponent_plays_its_file(agent):
+    """As it is, unless it is told to purify."""
+    spot = spot_at("r250c/")
+    plain, pure = decide(slumbot_style(), spot), decide(slumbot_style(purify=True), spot)
+    theirs = decide(agent, spot)
+    assert np.array_equal(plain.weights, theirs.weights)
+    live = plain.weights.any(axis=0)
+    assert (np.sort(pure.weights[:, live], axis=0)[-1] == SCALE).all()
+    assert (pure.weights[:, live].argmax(axis=0) == plain.weights[:, live].argmax(axis=0)).all()
+    assert not pure.weights[:, ~live].any()
+
+
+def test_what_the_standing_opponent_says_of_itself(agent):
+    assert slumbot_style().identity() == {
+        **agent.identity(),
+        "kind": "slumbot-style",
+        "threshold": "0",
+        "purify": "false",
+    }
+    assert slumbot_style(threshold=0.1, purify=True).identity()["threshold"] == "0.1"
+
+
+def test_purified_bets_are_read_by_what_was_played(agent):
+    """Bets that a purified policy has are judged by that policy, not by the numbers of the file."""
+    spot = spot_at("r250c/")
+    bet = decide(agent, spot).support[1]
+    keyed = draws(0, spot.state)
+    assert np.array_equal(slumbot_style().likelihood(spot, bet, keyed), agent.likelihood(spot, bet, keyed))
+    assert slumbot_style(purify=True).likelihood(spot, bet, keyed) is None
 
 
 def test_tables_are_kept_in_the_cache(monkeypatch, tmp_path):

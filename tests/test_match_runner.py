@@ -482,7 +482,7 @@ def test_bad_arguments(run: Processes, arguments: tuple[str, ...], says: str) ->
     assert not (run.folder / "matches").exists()
 
 
-@pytest.mark.parametrize("agent", ["blueprint", "limited", "paratus"])
+@pytest.mark.parametrize("agent", ["blueprint", "slumbot-style", "limited", "paratus"])
 def test_a_blueprint_that_does_not_fit_is_noticed_before_anything_starts(
     agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -491,13 +491,13 @@ def test_a_blueprint_that_does_not_fit_is_noticed_before_anything_starts(
         assert not (tmp_path / folder).exists()
         return code, capsys.readouterr().err
 
-    monkeypatch.setattr(shipped, "SHIPPED", "missing.blueprint")
+    monkeypatch.setattr(shipped.resources, "files", lambda package: tmp_path)
     code, said = match(HOLDEM, "m")
     assert code == 2
     assert "no blueprint came with this installation" in said
     other = tmp_path / "other.game"
     other.write_text(game_text(GAME).replace("20000", "10000"))
-    monkeypatch.setattr("strategies.suitable.shipped_blueprint", lambda: file_of(GAME))
+    monkeypatch.setattr("strategies.suitable.shipped_blueprint", lambda name: file_of(GAME))
     code, said = match(str(other), "n")
     assert code == 2
     assert "stack = 20000 20000: expected " in said

@@ -17,7 +17,8 @@ from protocol.state import start
 from protocol.wire import read_betting
 from strategies.draws import Draws
 from strategies.policy import SCALE, Policy, check_policy
-from strategies.router import Router, processed
+from strategies.processing import processed
+from strategies.router import Router
 from strategies.search.nested import NestedSearch
 from strategies.settings import RouterSettings, StrategySettings
 from strategies.strategy import Budget, Decided, Spot
@@ -156,12 +157,12 @@ def some_weights(seed: int) -> np.ndarray[Any, Any]:
 
 def test_nothing_is_changed_unless_asked_for() -> None:
     weights = some_weights(1)
-    assert processed(weights, RouterSettings()) is weights
+    assert processed(weights, threshold=0.0, purify=False) is weights
 
 
 def test_purification_leaves_each_hand_its_likeliest_action() -> None:
     weights = some_weights(2)
-    found = processed(weights, RouterSettings(purify=True))
+    found = processed(weights, threshold=0.0, purify=True)
     assert not found[:, 7].any()
     others = np.delete(np.arange(50), 7)
     assert (np.sort(found[:, others], axis=0)[-1] == SCALE).all()
@@ -171,7 +172,7 @@ def test_purification_leaves_each_hand_its_likeliest_action() -> None:
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.49])
 def test_thresholds_take_away_what_is_below_and_keep_proportions(threshold: float) -> None:
     weights = some_weights(3)
-    found = processed(weights, RouterSettings(threshold=threshold))
+    found = processed(weights, threshold=threshold, purify=False)
     for hand in range(50):
         before, after = weights[:, hand] / SCALE, found[:, hand] / SCALE
         kept = (before >= threshold) | (before == before.max())
