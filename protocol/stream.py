@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
 from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, LocalProtocolError, quote
@@ -60,6 +60,17 @@ class LineStream(asyncio.Protocol):
         if len(self._lines) == MAX_WAITING_LINES // 2 and self._transport is not None:
             self._transport.resume_reading()
         return line
+
+    async def unless_lost(self, work: Awaitable[T]) -> T:
+        """The outcome of `work`, which is cancelled as soon as the connection is lost: it is not needed any more."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task, self._gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise self._disconnected()
+            return task.result()
+        finally:
+            task.cancel()
 
     def write(self, data: bytes) -> None:
         """Send bytes, at once as far as the peer takes them."""

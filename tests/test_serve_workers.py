@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from strategies.policy import Origin, alike
 from strategies.registry import make_strategy
 from strategies.strategy import Budget, Decided, Spot
 
+NEVER = threading.Event()
 SEAT = {"agent": "random", "game": "", "name": "holdem", "settings": {}}
 
 
@@ -90,10 +92,10 @@ def test_frames_that_are_refused():
 
 def test_a_worker_that_is_asked_nonsense_goes_on():
     worker = Worker()
-    assert worker.answer({"do": "dance"}, b"")[0]["say"] == "refused"
-    assert worker.answer({"do": "decide", "ask": 5, "match": "nobody"}, b"")[0]["say"] == "failed"
-    assert worker.answer({"do": "seat", "match": "m", **SEAT}, b"")[0]["say"] == "refused"
-    assert worker.answer({"do": "leave", "match": "m"}, b"") is None
+    assert worker.answer({"do": "dance"}, b"", NEVER)[0]["say"] == "refused"
+    assert worker.answer({"do": "decide", "ask": 5, "match": "nobody"}, b"", NEVER)[0]["say"] == "failed"
+    assert worker.answer({"do": "seat", "match": "m", **SEAT}, b"", NEVER)[0]["say"] == "refused"
+    assert worker.answer({"do": "leave", "match": "m"}, b"", NEVER) is None
 
 
 # --- A pool of real workers -------------------------------------------------------------------------------------------

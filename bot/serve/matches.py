@@ -197,6 +197,7 @@ class Match:
                 self._house.tell("joined", match=self.key, agent=section.agent, host=section.host, port=section.port)
                 return await self._session.play(stream)
             finally:
+                house.pool.leave(self.key)  # before a peer that does not close makes us wait
                 await stream.close()
         finally:
             house.pool.leave(self.key)

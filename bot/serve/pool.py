@@ -4,7 +4,8 @@ A `Place` is where one worker works: its process, the matches that sit there, th
 (`bot.serve.turns` has the rules). A match keeps its place for life. A worker that ends, or has not answered
 `hung_s` after the time that a decision had, is killed and another one starts at the same place; its decision fails at
 once, and whoever asked answers from what it has in reserve. The matches of the place are seated again, decisions that
-wait go on waiting within their bounds.
+wait go on waiting within their bounds. A decision that nobody waits for any more (its match is over, or it is late) is
+stopped: the worker then answers soon, and is free.
 
     absent → starting → seating → free ⇄ thinking         any → absent, when the process ends
 
@@ -128,6 +129,8 @@ class Place:
             leaves.cancel()
             self.line.remove(ask)
             self._decisions.pop(ask, None)
+            if self.thinking == ask:  # the match is over, or the worker is late: others want it
+                self._send({"do": "stop", "ask": ask})
 
     def _expire(self, ask: int) -> None:
         if self.line.remove(ask):

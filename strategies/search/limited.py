@@ -233,7 +233,7 @@ class LimitedSearch:
         first = self._go_on(solver, key)
         leaves.iteration = first - self._settings.begin_iterations
         begun = time.monotonic()
-        solver.solve(iterations - leaves.iteration, until_s, self._iteration_s[street])
+        solver.solve(iterations - leaves.iteration, until_s, self._iteration_s[street], budget.stopped)
         done = solver.iterations - first
         if done:
             measured = (time.monotonic() - begun) / done

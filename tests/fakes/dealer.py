@@ -234,6 +234,15 @@ def dies_in_hand(bot: Bot) -> None:
     bot.play(2, end=6)
 
 
+def vanishes_asked(bot: Bot) -> None:
+    """On the flop, while the bot thinks."""
+    action = bot.answered(state(0, 0, "c"))
+    if action != "c":
+        bot.say(state(0, 0, f"c{action}"))
+    bot.say(state(0, 0, "cc/" if action == "c" else f"c{action}c/"))
+    time.sleep(1.0)
+
+
 def dies_after_version(bot: Bot) -> None:
     pass
 
@@ -292,6 +301,7 @@ MODES: dict[str, Callable[[Bot], None]] = {
     "dies_in_line": dies_in_line,
     "dies_in_line_between_hands": dies_in_line_between_hands,
     "dies_in_hand": dies_in_hand,
+    "vanishes_asked": vanishes_asked,
     "dies_after_version": dies_after_version,
     "resets": resets,
     "resumes": resumes,
