@@ -23,6 +23,8 @@ from protocol.lines import Line, LineBuffer
 MAX_WAITING_LINES: Final = 256
 MAX_UNSENT_BYTES: Final = 1 << 20
 _CLOSED: Final = "disconnected"
+_LAST_LOOK_S: Final = 0.005
+"""A process that was suspended finds its timers run out and its lines unread: it reads before it gives up."""
 
 T = TypeVar("T")
 
@@ -100,12 +102,15 @@ class LineStream(asyncio.Protocol):
         if self._waiter is not None:
             raise LocalProtocolError("two readers of one connection")
         waiter = self._waiter = self._loop.create_future()
-        timer = self._loop.call_later(max(timeout_s, 0.0), _expire, waiter, timeout_s)
+        timer = self._loop.call_later(max(timeout_s, 0.0), self._look_again, waiter, timeout_s)
         try:
             await waiter
         finally:
             timer.cancel()
             self._waiter = None
+
+    def _look_again(self, waiter: asyncio.Future[None], timeout_s: float) -> None:
+        self._loop.call_later(_LAST_LOOK_S, _expire, waiter, timeout_s)
 
     def _disconnected(self) -> Disconnected:
         return Disconnected(self._lost or _CLOSED, clean=self._lost == _CLOSED)

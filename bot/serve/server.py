@@ -128,6 +128,7 @@ class Server:
             {
                 "paratus_matches": len(self.active()),
                 "paratus_queue_length": self.pool.waiting,
+                "paratus_records_unwritten": sum(match.unwritten for match in self.active()),
                 "paratus_turn_longest_wait_seconds": self._gate.longest_wait_s,
                 "paratus_workers": len(workers),
                 "paratus_workers_thinking": self.pool.thinking,

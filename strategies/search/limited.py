@@ -72,6 +72,8 @@ _LATE_S: Final = 0.03
 """How late an iteration may end, and what is kept for what else happens before the deadline."""
 _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
+_DOUBT: Final = 0.5
+"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
 _EVEN: Final = 0.5
 
 _log = logging.getLogger(__name__)
@@ -240,6 +242,8 @@ class LimitedSearch:
             self._iteration_s[street] = 0.5 * (self._iteration_s[street] + measured)
             if key:
                 self._kept.save(key, solver.state())
+        else:  # perhaps it only was slow once: without a doubt nothing would ever be measured again
+            self._iteration_s[street] *= _DOUBT
         return Street(game, solver, plan.root), plan
 
     def _key(self, plan: Plan, spot: Spot) -> str:

@@ -64,6 +64,8 @@ _LATE_S: Final = 0.1
 _NO_TIME: Final = "no time for the smallest search"
 _OVERRUN: Final = 2.0
 """How many times its share a decision may take if there is no other way."""
+_DOUBT: Final = 0.5
+"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
 _S_PER_PAIR: Final = 1e-9
 """What a (hand, action) pair takes in an iteration, until it has been measured."""
 _NODES_PER_S: Final = 4000.0
@@ -324,6 +326,7 @@ class NestedSearch:
         around_s = _BUILD_S[spot.state.street] + iteration_s
         last_s, share_s, useful_s = limit.last_s - around_s, limit.share_s - around_s, now + useful * iteration_s
         if last_s < now + iteration_s or (not patient and useful_s > min(share_s, last_s)):
+            self._s_per_pair *= _DOUBT if patient else 1.0
             return None
         solver = question.solver(subgame, self._settings.threads or None)
         begun = time.monotonic()
