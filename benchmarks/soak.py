@@ -1,11 +1,11 @@
 """`make soak`: a server that plays for an hour, matches coming and going, and what it looked like from outside.
 
 `--matches` matches are kept going against a random player and our own dealer, in this process; when one ends another is
-joined over the control socket. Every seventh dealer vanishes in the middle of its match, every fifth match is played
-by an agent that searches in the workers, and one worker is killed every minute, whatever it is at. The report
-(Markdown, stdout) has a row for each tenth of the time, and the exit code says whether every match ended as it should,
-with nothing late or illegal, and memory stayed where it was. Ctrl-C ends it early: then the report is about the time
-that there was.
+joined over the control socket. Every seventh dealer vanishes in the middle of its match, one match in five of those
+that are going is played by an agent that searches in the workers, and one worker is killed every minute, whatever it
+is at. The report (Markdown, stdout) has a row for each tenth of the time, and the exit code says whether every match
+ended as it should, with nothing late or illegal, and memory stayed where it was. Ctrl-C ends it early: then the report
+is about the time that there was.
 """
 
 from __future__ import annotations
@@ -108,9 +108,10 @@ async def soak(options: argparse.Namespace, control: ControlSection, tally: Tall
         now_s = time.monotonic()
         over = now_s - begun_s >= options.seconds
         while not over and len(going) < options.matches:
-            agent = options.searcher if number % SEARCHES == SEARCHES - 1 else options.agent
+            searching = sum(task.get_name() == options.searcher for task in going)
+            agent = options.searcher if searching < options.matches // SEARCHES else options.agent
             match = {"agent": agent, "think_s": options.think, "hands": options.hands, "seed": number}
-            going.add(asyncio.create_task(deal(number, options.hands, control, match, tally)))
+            going.add(asyncio.create_task(deal(number, options.hands, control, match, tally), name=agent))
             number += 1
         if now_s - begun_s >= options.seconds * (len(rows) + 1) / ROWS:
             rows.append({"seconds": now_s - begun_s, **await asyncio.to_thread(metrics, control)})
@@ -176,8 +177,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--matches", type=int, default=20)
     parser.add_argument("--hands", type=int, default=100)
-    parser.add_argument("--agent", default="blueprint", help="of four matches in five")
-    parser.add_argument("--searcher", default="paratus", help="of every fifth")
+    parser.add_argument("--agent", default="blueprint", help="of four matches in five at a time")
+    parser.add_argument("--searcher", default="paratus", help="of the fifth")
     parser.add_argument("--think", type=float, default=1.0)
     parser.add_argument("--bot", default="", help="the bot's settings, as in `serve.bot`")
     options, tally = parser.parse_args(), Tally()
