@@ -14,7 +14,7 @@ from protocol.errors import ConfigError, quote
 
 BENCHMARKS: Final = (
     *("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "lbr", "bot"),
-    *("logs", "score"),
+    *("logs", "score", "serve"),
 )
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
@@ -33,6 +33,7 @@ bot                                   the default agent against itself: seconds 
                                       route, run-outs a second, start, memory
 logs                                  files of played hands, read and written: microseconds a hand by format
 score                                 AIVAT of hands that the blueprint played: hands a second
+serve                                 the server on fifty connections: decisions a second, latencies, memory of a match
 
 Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
 """

@@ -113,7 +113,8 @@ class Session:
                 self._begin_hand(seen)
             if seen.acting:
                 budget = self._clock.budget(seen.hand)
-                action, policy = await self._chair.decide(seen, budget)
+                deciding = self._chair.decide(seen, budget)
+                action, policy = await (deciding if self._chair.strategy.inline else stream.unless_lost(deciding))
                 data = self.client.act(action)
                 seconds = self._monotonic() - asked_s
                 self._clock.spent(seconds)

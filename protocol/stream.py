@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
 from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, LocalProtocolError, quote
@@ -23,6 +23,8 @@ from protocol.lines import Line, LineBuffer
 MAX_WAITING_LINES: Final = 256
 MAX_UNSENT_BYTES: Final = 1 << 20
 _CLOSED: Final = "disconnected"
+_LAST_LOOK_S: Final = 0.005
+"""A process that was suspended finds its timers run out and its lines unread: it reads before it gives up."""
 
 T = TypeVar("T")
 
@@ -61,6 +63,17 @@ class LineStream(asyncio.Protocol):
             self._transport.resume_reading()
         return line
 
+    async def unless_lost(self, work: Awaitable[T]) -> T:
+        """The outcome of `work`, which is cancelled as soon as the connection is lost: it is not needed any more."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task, self._gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise self._disconnected()
+            return task.result()
+        finally:
+            task.cancel()
+
     def write(self, data: bytes) -> None:
         """Send bytes, at once as far as the peer takes them."""
         transport = self._transport
@@ -89,12 +102,15 @@ class LineStream(asyncio.Protocol):
         if self._waiter is not None:
             raise LocalProtocolError("two readers of one connection")
         waiter = self._waiter = self._loop.create_future()
-        timer = self._loop.call_later(max(timeout_s, 0.0), _expire, waiter, timeout_s)
+        timer = self._loop.call_later(max(timeout_s, 0.0), self._look_again, waiter, timeout_s)
         try:
             await waiter
         finally:
             timer.cancel()
             self._waiter = None
+
+    def _look_again(self, waiter: asyncio.Future[None], timeout_s: float) -> None:
+        self._loop.call_later(_LAST_LOOK_S, _expire, waiter, timeout_s)
 
     def _disconnected(self) -> Disconnected:
         return Disconnected(self._lost or _CLOSED, clean=self._lost == _CLOSED)

@@ -139,8 +139,9 @@ class Engine:
         target: float | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_iteration: Callable[[int], None] | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> Progress:
-        """Iterate until so many more iterations, seconds, or an exploitability in chips: whichever comes first.
+        """Iterate until so many more iterations, seconds, or an exploitability in chips, or until `stopped` says so.
 
         Exploitability is measured now and then (at most an eighth of the work) and at the end, if there is a target or
         somebody to tell. `on_iteration` is told the number of every iteration, which costs small problems some speed.
@@ -159,6 +160,7 @@ class Engine:
 
         while True:
             done = (last is not None and self.iterations >= last) or (seconds is not None and passed() >= seconds)
+            done = done or stopped()
             if measures and (done or self.iterations >= next_check):
                 found = self.exploitability()
                 next_check = self.iterations + max(8, self.iterations // 8)

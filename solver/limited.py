@@ -24,7 +24,7 @@ Rules and conventions:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -137,14 +137,20 @@ class LimitedSolver:
                 total += weights.add_average * self._results[player][: len(total)]
             self._total_weight = self._total_weight * weights.keep_average + weights.add_average
 
-    def solve(self, iterations: int, until_s: float = float("inf"), longest_s: float = 0.0) -> None:
-        """Iterate so often, or until a time on the scale of `time.monotonic`, whichever comes first.
+    def solve(
+        self,
+        iterations: int,
+        until_s: float = float("inf"),
+        longest_s: float = 0.0,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Iterate so often, or until a time on the scale of `time.monotonic`, or until `stopped` says so.
 
         No iteration is begun that would end later if it took as long as the longest so far, or `longest_s`.
         """
         for _ in range(iterations):
             now = time.monotonic()
-            if now + longest_s > until_s:
+            if now + longest_s > until_s or stopped():
                 break
             self.iterate()
             longest_s = max(longest_s, time.monotonic() - now)

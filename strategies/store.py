@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ SCHEMA_VERSION: Final = 1
 _BUSY_S: Final = 0.05
 """How long a write waits for another user of the file: records can wait, the match cannot."""
 _CLOSING_BUSY_MS: Final = 5000
+_MOST_RECORDS: Final = 500
+"""In one transaction: after an hour without room on the disk the match cannot wait until all is written."""
 _SMALL_CACHE_KIB: Final = 64
 _MAGIC: Final = b"SQLite format 3\0"
 _SCHEMA: Final = """
@@ -169,20 +172,28 @@ class MatchStore:
         values = (self._match, last.hand, last.position, last.state.betting, cards, value, _utc())
         self._waiting.append((_INSERT_HAND, values))
 
+    @property
+    def unwritten(self) -> int:
+        """Records that wait to be written."""
+        return len(self._waiting)
+
     def flush(self) -> None:
-        """Write what waits, all or nothing; on failure it goes on waiting and `error` says why."""
+        """Write what waits, all or nothing; on failure it goes on waiting and `error` says why.
+
+        Where much waits because it could not be written earlier, a part of it is written now and the rest later.
+        """
         if not self._waiting:
             return
         try:
             self._db.execute("BEGIN")
-            for statement, values in self._waiting:
+            for statement, values in islice(self._waiting, _MOST_RECORDS):
                 self._db.execute(statement, values)
             self._db.execute("COMMIT")
         except (sqlite3.Error, ValueError, OverflowError) as error:  # the latter two: values that SQLite cannot hold
             self.error = str(error)
         else:
             self.error = ""
-            self._waiting.clear()
+            del self._waiting[:_MOST_RECORDS]
         finally:  # also when interrupted: `close` tries once more
             if self._db.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
@@ -237,6 +248,8 @@ class MatchStore:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute(f"PRAGMA busy_timeout = {_CLOSING_BUSY_MS}")
         self.flush()
+        while self._waiting and not self.error:
+            self.flush()
         self._db.close()
         if self._waiting:
             raise StoreError(f"match store {self.path}: {len(self._waiting)} records not written: {self.error}")

@@ -9,7 +9,8 @@ be computed from what is logged.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -51,10 +52,16 @@ class Budget:
     """On `time.monotonic`'s scale; an answer after it counts for nothing."""
     fair_share_s: float
     """What is left for the match divided by the hands left: spend more here, and less is left for others."""
+    stop: Event | None = field(default=None, compare=False)
+    """Set by whoever needs no answer any more: searches look at it where they look at the time."""
 
     def share_s(self, share: float) -> float:
         """A share of what a hand may take on average."""
         return share * self.fair_share_s
+
+    def stopped(self) -> bool:
+        """True when the answer counts for nothing, early or not; there still has to be one."""
+        return self.stop is not None and self.stop.is_set()
 
     @property
     def left_s(self) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from blueprint_files import folder, settings_for
 from processes import PATIENCE_S, Process, Processes, toml, wait_until
 
 from bot.config import BotConfig, BotSection
@@ -114,6 +115,15 @@ def deal_all(matches: list[Dealt]) -> threading.Thread:
     return thread
 
 
+def seats(matches: list[Dealt], agent: str, think_s: float = 0.0) -> list[dict[str, object]]:
+    """What the server is told of them."""
+    return [
+        {"host": "127.0.0.1", "port": each.port.result(), "name": f"{agent}{each.number}", "agent": agent}
+        | {"hands": each.hands, "think_s": think_s}
+        for each in matches
+    ]
+
+
 class Served:
     """A running server."""
 
@@ -163,6 +173,18 @@ class Served:
             time.sleep(0.05)
 
 
-def stores(folder: Path) -> list[Path]:
+def searching(where: Path, share: float = 0.5, **sections: dict[str, object]) -> str:
+    """A bot's file whose flops are searched for that share of what a hand may take, over a random blueprint."""
+    path, lookup = where / "bot.toml", settings_for(HOLDEM)
+    routes = {"turn": "blueprint", "river": "blueprint"}
+    path.write_text(
+        toml({**sections, "router": routes, "limited": {"threads": 1}})
+        + f"keep = false\n[limited.flop]\niterations = 1000000\nshare = {share}\n"
+        + f'[blueprint]\nfile = "{lookup.file}"\ntables = "{folder()}"\nrivers = false\n'
+    )
+    return str(path)
+
+
+def stores(where: Path) -> list[Path]:
     """What the server wrote."""
-    return sorted((folder / "stores").glob("*.sqlite"))
+    return sorted((where / "stores").glob("*.sqlite"))

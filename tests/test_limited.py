@@ -260,6 +260,12 @@ def test_no_iteration_is_begun_that_would_be_late() -> None:
     assert solver.iterations == 10
 
 
+def test_it_stops_when_told() -> None:
+    solver = cut_rock_paper_scissors([EQUILIBRIUM]).solver((np.ones(1), np.ones(1)))
+    solver.solve(10, stopped=lambda: solver.iterations == 4)
+    assert solver.iterations == 4
+
+
 @pytest.mark.parametrize("weights", [np.zeros(2), np.array([1.0, -1.0]), np.array([1.0, np.nan]), np.ones((1, 2))])
 def test_ranges_that_are_none_are_refused(weights: Array) -> None:
     with pytest.raises(LimitedError, match="a range"):

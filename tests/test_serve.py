@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from blueprint_files import folder, settings_for
 from processes import Processes, stored_decisions, stored_hands, toml
-from serving import HOLDEM, Dealt, Served, deal_all, stores
+from serving import HOLDEM, Dealt, Served, deal_all, searching, stores
 
 BLOCK_S = 0.05
 """No longer may the loop be kept busy."""
@@ -92,6 +92,31 @@ def test_a_match_in_a_server_is_the_match_alone(run: Processes) -> None:
     assert served.process.wait(120).code == 0
     assert together.over.result(30)
     assert together.log.getvalue() == alone.log.getvalue()
+
+
+def test_agents_that_are_first_needed_at_run_time_hold_nobody_up(run: Processes) -> None:
+    """Files are read and hashed, tables opened, kernels loaded, while others play."""
+    playing = Dealt(1, 10_000, opponent="always-call", pause_s=0.002)
+    later = [Dealt(2, 3), Dealt(3, 3, opponent="always-call")]
+    deal_all([playing, *later])
+    bot = searching(run.folder)
+    served = Served(run, {"serve": {"bot": bot}}, sections([playing], "always-call"))
+    served.wait_ready()
+    served.wait_for(lambda: served.matches()["m1"]["hands"] > 2, "a few hands")
+    for match, agent in zip(later, ("blueprint", "paratus"), strict=True):
+        (section,) = sections([match], agent, think_s=0.2)
+        before = served.matches()["m1"]["hands"]
+        assert served.ask("join", match=section)["ok"]
+        served.wait_for(lambda key=section["name"]: served.matches()[key]["stage"] == "over", "it is played", 60)
+        assert served.matches()["m1"]["hands"] > before + 10
+        match.check_clean()
+    counted = served.metrics()
+    served.ask("drain")
+    served.wait_over()
+    served.ask("stop")
+    assert served.process.wait().code == 0
+    assert counted['paratus_matches_total{event="complete"}'] == 2
+    assert counted["paratus_loop_block_longest_own_seconds"] < BLOCK_S
 
 
 def test_sigterm_lets_hands_end(run: Processes) -> None:

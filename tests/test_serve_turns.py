@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.serve.turns import LEAST_S, MOST_S, MOST_SHARES, Line, Waiting
+from bot.serve.turns import LEAST_S, MOST_S, MOST_SHARES, USEFUL_S, Line, Waiting
 from strategies.strategy import Budget
 
 
@@ -56,7 +56,17 @@ def test_think_times_shrink_with_the_number_that_waits(count):
         line.add(waiting(ask, f"m{ask}", share_s=4.0, deadline_s=1e6))
     taken = line.take(0.0)
     assert taken is not None
-    assert taken[1].fair_share_s == pytest.approx(4.0 / count)
+    assert taken[1].fair_share_s == pytest.approx(max(4.0 / count, USEFUL_S))
+
+
+@pytest.mark.parametrize("share_s", [2 * USEFUL_S, USEFUL_S, USEFUL_S / 2])
+def test_a_search_that_is_worth_nothing_is_not_begun_for_all(share_s):
+    line = Line()
+    for ask in range(10):
+        line.add(waiting(ask, f"m{ask}", share_s=share_s, deadline_s=1e6))
+    taken = line.take(0.0)
+    assert taken is not None
+    assert taken[1].fair_share_s == min(share_s, USEFUL_S)
 
 
 def test_a_deadline_leaves_room_for_those_behind():

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from blueprint_files import HOLDEM, folder, settings_for
-from processes import Processes, stored_decisions, toml
-from serving import Dealt, Served, deal_all, stores
+from blueprint_files import HOLDEM
+from processes import Processes, stored_decisions, stored_hands
+from serving import Dealt, Served, deal_all, searching, seats, stores
 
 from bot.config import BotConfig, BotSection
 from bot.serve.agents import Agents, Distant
@@ -27,6 +29,7 @@ from strategies.policy import Origin, alike
 from strategies.registry import make_strategy
 from strategies.strategy import Budget, Decided, Spot
 
+NEVER = threading.Event()
 SEAT = {"agent": "random", "game": "", "name": "holdem", "settings": {}}
 
 
@@ -90,10 +93,10 @@ def test_frames_that_are_refused():
 
 def test_a_worker_that_is_asked_nonsense_goes_on():
     worker = Worker()
-    assert worker.answer({"do": "dance"}, b"")[0]["say"] == "refused"
-    assert worker.answer({"do": "decide", "ask": 5, "match": "nobody"}, b"")[0]["say"] == "failed"
-    assert worker.answer({"do": "seat", "match": "m", **SEAT}, b"")[0]["say"] == "refused"
-    assert worker.answer({"do": "leave", "match": "m"}, b"") is None
+    assert worker.answer({"do": "dance"}, b"", NEVER)[0]["say"] == "refused"
+    assert worker.answer({"do": "decide", "ask": 5, "match": "nobody"}, b"", NEVER)[0]["say"] == "failed"
+    assert worker.answer({"do": "seat", "match": "m", **SEAT}, b"", NEVER)[0]["say"] == "refused"
+    assert worker.answer({"do": "leave", "match": "m"}, b"", NEVER) is None
 
 
 # --- A pool of real workers -------------------------------------------------------------------------------------------
@@ -136,54 +139,45 @@ async def test_a_worker_that_hangs_is_replaced_and_nobody_is_late():
         assert pool.replaced == 1
 
 
-# --- Whole matches ----------------------------------------------------------------------------------------------------
+# --- Whole matches -------------------------------------------------------------------------------------------------
 
-QUICK = {"keep": False, "threads": 1}
-
-
-def searching(where: Path) -> str:
-    """A bot's file whose flops are searched, over a random blueprint."""
-    lookup = settings_for(HOLDEM)
-    path = where / "bot.toml"
-    path.write_text(
-        toml({"router": {"turn": "blueprint", "river": "blueprint"}, "limited": QUICK}).replace("False", "false")
-        + "[blueprint]\n"
-        + f'file = "{lookup.file}"\ntables = "{folder()}"\nrivers = false\n'
-        + "[limited.flop]\niterations = 1000000\nshare = 0.5\n"
-    )
-    return str(path)
+LIMITS = Limits(10_000, 60_000, 60_000)
+"""The dealers': nobody may be later."""
 
 
-def test_workers_killed_in_the_middle_of_decisions(run: Processes) -> None:
-    """The match goes on: every answer legal and in time, those of the killed from what is in reserve."""
-    matches = [Dealt(number, 15, Limits(10_000, 60_000, 60_000), opponent="always-call") for number in range(2)]
+def kill_worker(served: Served) -> None:
+    """Whatever it is at; it has been replaced when this returns."""
+    known = served.metrics()["paratus_workers_replaced"]
+    served.wait_for(lambda: served.ask("health")["workers"][0]["pid"], "a worker", 60)
+    os.kill(served.ask("health")["workers"][0]["pid"], signal.SIGKILL)
+    served.wait_for(lambda: served.metrics()["paratus_workers_replaced"] > known, "another worker", 60)
+
+
+def test_workers_killed_at_any_moment(run: Processes) -> None:
+    """While they get ready, think, or whatever it is: matches go to their ends, and every loss is accounted for."""
+    matches = [Dealt(number, 12, LIMITS, opponent="always-call") for number in range(3)]
     deal_all(matches)
-    seats = [
-        {"host": "127.0.0.1", "port": each.port.result(), "name": f"m{each.number}", "agent": "paratus"}
-        | {"hands": each.hands, "think_s": 0.4}
-        for each in matches
-    ]
-    served = Served(run, {"serve": {"bot": searching(run.folder)}}, seats)
+    served = Served(run, {"serve": {"bot": searching(run.folder)}}, seats(matches, "paratus", 0.4))
     served.wait_ready()
-    served.wait_for(lambda: served.metrics()["paratus_workers_thinking"], "a worker thinks", 120)
-    killed = 0
-    while killed < 2:
-        served.wait_for(lambda: served.metrics()["paratus_workers_thinking"], "a worker thinks", 120)
-        pid = served.ask("health")["workers"][0]["pid"]
-        if pid is None:
-            continue
-        os.kill(pid, signal.SIGKILL)
-        killed += 1
-        served.wait_for(lambda n=killed: served.metrics()["paratus_workers_replaced"] >= n, "another worker", 120)
+    moments = random.Random(11)
+    for thinking in (False, True, False):
+        if thinking:
+            served.wait_for(lambda: served.metrics()["paratus_workers_thinking"], "the worker thinks", 60)
+        kill_worker(served)
+        time.sleep(moments.uniform(0.0, 0.5))
     for match in matches:
         match.check_clean()
     served.wait_over()
     counted = served.metrics()
     served.ask("stop")
-    assert served.process.wait().code == 0
-    assert counted['paratus_matches_total{event="complete"}'] == 2
-    assert counted["paratus_workers_replaced"] == 2
-    assert counted['paratus_decisions_total{route="limited"}'] > 0
-    assert counted['paratus_decisions_total{route="fallback/blueprint"}'] >= 1
-    reasons = [each.policy.origin.reason for path in stores(run.folder) for each in stored_decisions(path)]
-    assert any("WorkerLost" in reason for reason in reasons)
+    ended = served.process.wait()
+    assert ended.code == 0
+    assert ended.err.count("worker 1 ended: another one starts") == 3
+    assert counted['paratus_matches_total{event="complete"}'] == len(matches)
+    assert [len(stored_hands(path)) for path in stores(run.folder)] == [12] * len(matches)
+    stored = [each.policy.origin for path in stores(run.folder) for each in stored_decisions(path)]
+    assert counted["paratus_fallbacks_total"] == sum(origin.is_fallback for origin in stored)
+    assert counted["paratus_decision_seconds_count"] == len(stored)
+    lost = [origin.route for origin in stored if "WorkerLost" in origin.reason]
+    assert lost
+    assert set(lost) == {"fallback/blueprint"}

@@ -10,7 +10,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -69,6 +69,9 @@ class MemoryTable:
         while self.match.dealer.phase is Phase.PLAYING and self.match.dealer.acting_seat != 0:
             asked = self.match.question
             self.match.receive(f"{asked}:{self._reply(parse_match_state(asked, self._game).state)}")
+
+    async def unless_lost(self, work: Awaitable[Any]) -> Any:
+        return await work
 
     async def read_line(self, timeout_s: float) -> Line:
         self.before_read()

@@ -490,6 +490,19 @@ def test_readers_do_not_disturb_the_writer(tmp_path):
     store.close()
 
 
+def test_what_waited_long_is_written_in_parts_and_whole_at_the_end(tmp_path):
+    store = open_store(tmp_path / "s")
+    add(store, *range(600))  # two records each
+    left = []
+    while store.unwritten > 500:
+        store.flush()
+        left.append(store.unwritten)
+        assert hand_numbers(tmp_path / "s") == list(range(600 - left[-1] // 2))
+    assert left == [700, 200]
+    store.close()
+    assert hand_numbers(tmp_path / "s") == list(range(600))
+
+
 def test_an_interrupted_flush_is_made_good_by_the_next(tmp_path):
     class Interrupting(list):
         def __iter__(self):

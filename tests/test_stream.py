@@ -169,6 +169,23 @@ def test_a_connection_that_breaks(run: Run) -> None:
     run(main())
 
 
+def test_work_that_nobody_needs_any_more_is_cancelled(run: Run) -> None:
+    async def main() -> None:
+        async with seat() as (stream, peer):
+            assert await stream.unless_lost(asyncio.sleep(0.01, "done")) == "done"
+            work = asyncio.ensure_future(asyncio.sleep(SOON_S))
+            needed = asyncio.ensure_future(stream.unless_lost(work))
+            await asyncio.sleep(0)
+            peer.close()
+            with pytest.raises(Disconnected) as caught:
+                await asyncio.wait_for(needed, SOON_S / 2)
+            assert caught.value.clean
+            await asyncio.sleep(0)
+            assert work.cancelled()
+
+    run(main())
+
+
 def test_after_our_own_end_nothing_is_possible(run: Run) -> None:
     async def main() -> None:
         async with seat() as (stream, _):

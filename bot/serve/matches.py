@@ -40,6 +40,8 @@ from strategies.store import MatchStore, StoreError
 from strategies.strategy import Strategy
 
 _CHECKPOINT_HANDS: Final = 200
+_RETRY_S: Final = 1.0
+"""Between two tries to write what could not be written."""
 
 Tell = Callable[..., None]
 """`tell(event, match=…, …)`: a line of the server's log."""
@@ -83,7 +85,8 @@ class Ledger(MatchStore):
         }
         super().__init__(Path(config.store.path), game, strategy.name, identity, resume=config.store.resume)
         self.one_of_many()
-        self._house = house
+        self._house, self._match_key = house, config.bot.match
+        self._again_s = 0.0
         self.hands = 0
         self.leaving = False
         self._hand_ended = False
@@ -102,12 +105,23 @@ class Ledger(MatchStore):
         self._hand_ended = True
 
     def flush(self) -> None:
-        super().flush()
+        if not self.error or time.monotonic() >= self._again_s:
+            self._write()
         ended, self._hand_ended = self._hand_ended, False
         if ended and self.hands % _CHECKPOINT_HANDS == 0:
             self._house.clerk.submit(self.checkpoint)
         if ended and self.leaving:
             raise HandOver
+
+    def _write(self) -> None:
+        """A full disk is told once, and so is that it is over; the match goes on meanwhile."""
+        before = self.error
+        super().flush()
+        if self.error:
+            self._again_s = time.monotonic() + _RETRY_S
+        if bool(self.error) != bool(before):
+            event = "unwritten" if self.error else "written again"
+            self._house.tell(event, match=self._match_key, records=self.unwritten, error=self.error)
 
     async def finish(self) -> None:
         """Write everything, and close."""
@@ -145,6 +159,11 @@ class Match:
             "seconds": round(time.monotonic() - self._begun_s, 1),
             "message": self.message,
         }
+
+    @property
+    def unwritten(self) -> int:
+        """Records that wait to be written."""
+        return self._ledger.unwritten if self._ledger is not None else 0
 
     def leave(self) -> None:
         """Go after this hand; at once between two hands, or before the first."""
@@ -197,6 +216,7 @@ class Match:
                 self._house.tell("joined", match=self.key, agent=section.agent, host=section.host, port=section.port)
                 return await self._session.play(stream)
             finally:
+                house.pool.leave(self.key)  # before a peer that does not close makes us wait
                 await stream.close()
         finally:
             house.pool.leave(self.key)

@@ -4,7 +4,8 @@ A `Place` is where one worker works: its process, the matches that sit there, th
 (`bot.serve.turns` has the rules). A match keeps its place for life. A worker that ends, or has not answered
 `hung_s` after the time that a decision had, is killed and another one starts at the same place; its decision fails at
 once, and whoever asked answers from what it has in reserve. The matches of the place are seated again, decisions that
-wait go on waiting within their bounds.
+wait go on waiting within their bounds. A decision that nobody waits for any more (its match is over, or it is late) is
+stopped: the worker then answers soon, and is free.
 
     absent → starting → seating → free ⇄ thinking         any → absent, when the process ends
 
@@ -33,6 +34,10 @@ from strategies.strategy import Budget
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 10.0
 """Between a worker's end and the next one's start, if they keep ending before they are ready."""
+_SEATINGS: Final = 3
+"""So often a match is tried whose worker ended before it was ready: for another's fault, or for the match's own."""
+_HELD_S: Final = 0.5
+"""An alarm that is later than that: we were suspended, and so was the worker perhaps."""
 
 _log = logging.getLogger(__name__)
 
@@ -86,6 +91,12 @@ class Place:
 
     async def seat(self, match: str, data: Data) -> Data:
         """Make the worker ready for a match; returns what the strategy says that it is."""
+        for _ in range(_SEATINGS - 1):
+            with contextlib.suppress(WorkerLost):
+                return await self._seat(match, data)
+        return await self._seat(match, data)
+
+    async def _seat(self, match: str, data: Data) -> Data:
         self.matches[match] = data
         outcome: asyncio.Future[Data] = asyncio.get_running_loop().create_future()
         self._seating[match] = outcome
@@ -128,6 +139,8 @@ class Place:
             leaves.cancel()
             self.line.remove(ask)
             self._decisions.pop(ask, None)
+            if self.thinking == ask:  # the match is over, or the worker is late: others want it
+                self._send({"do": "stop", "ask": ask})
 
     def _expire(self, ask: int) -> None:
         if self.line.remove(ask):
@@ -181,7 +194,7 @@ class Place:
             _fail(self._decisions[self.thinking].outcome, WorkerLost(f"worker {self.number} ended"))
         self.thinking = None
         for match, outcome in list(self._seating.items()):
-            if outcome is not None:  # it may be why the worker ended: not to be tried again
+            if outcome is not None:  # it may be why the worker ended: whoever waits knows how often that was
                 self.matches.pop(match, None)
                 _fail(outcome, WorkerLost(f"worker {self.number} ended before it was ready"))
         self._seating.clear()
@@ -253,7 +266,17 @@ class Place:
             most_s = self._patience.ready_s
         if most_s is not None:
             what = f"not back {most_s:.1f} s after it was asked"
-            self._alarm = asyncio.get_running_loop().call_later(most_s, self.kill, what)
+            self._alarm_in(most_s, what)
+
+    def _alarm_in(self, seconds: float, what: str) -> None:
+        due_s = time.monotonic() + seconds
+        self._alarm = asyncio.get_running_loop().call_later(seconds, self._suspect, due_s, what)
+
+    def _suspect(self, due_s: float, what: str) -> None:
+        if time.monotonic() - due_s > _HELD_S:
+            self._alarm_in(self._patience.hung_s, what)
+        else:
+            self.kill(what)
 
 
 class Pool:

@@ -30,6 +30,7 @@ from bot.serve.pool import Patience, Pool
 from protocol.errors import ConfigError, quote
 from protocol.game import load_game
 
+_IMPORTED: Final = ("strategies.blueprint", "blueprints.cards.places")
 _REMEMBERED: Final = 1000
 """So many matches that are over stay in the list."""
 
@@ -128,6 +129,7 @@ class Server:
             {
                 "paratus_matches": len(self.active()),
                 "paratus_queue_length": self.pool.waiting,
+                "paratus_records_unwritten": sum(match.unwritten for match in self.active()),
                 "paratus_turn_longest_wait_seconds": self._gate.longest_wait_s,
                 "paratus_workers": len(workers),
                 "paratus_workers_thinking": self.pool.thinking,
@@ -179,8 +181,13 @@ class Server:
         return int(self.config.serve.until_done and ended["complete"] < ended["begun"] and not told)
 
     async def _open_agents(self) -> None:
-        """Those of the file, before anybody waits for us: imports, hashes and tables would hold up sessions."""
-        await asyncio.to_thread(importlib.import_module, "strategies.blueprint")
+        """Those of the file, before anybody waits for us: imports, hashes and tables would hold up sessions.
+
+        What agents that are needed later would import, too: they are opened in a thread, but a thread that imports
+        keeps the interpreter to itself for a while now and then.
+        """
+        for module in _IMPORTED:
+            await asyncio.to_thread(importlib.import_module, module)
         for section in self.config.match:
             game = load_game(section.game).game
             await asyncio.to_thread(self.agents.open, self.config.bot_config(section), game)

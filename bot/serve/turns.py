@@ -6,7 +6,9 @@ time. So every worker has its own line of waiting decisions:
 1. **Round robin.** Next is the match that was served longest ago; of several that never were, the one that has waited
    longest. A match that asks often, or long, never comes twice before another that waits.
 2. **Think times shrink.** With n decisions waiting, the one that is taken up included, it may use 1/n of the time that
-   it would have had alone (`fair_share_s`).
+   it would have had alone (`fair_share_s`), but no less than `USEFUL_S` of it: searches that are too short to begin
+   would leave the worker idle and everybody with the blueprint. Those for whom there is no time then (rule 5) have that
+   answer anyway.
 3. **Room for those behind.** Its deadline is pulled in to now + the least of (d_k − now) / k, d_k the deadline of the
    k-th in line: if each of them takes no more than that, none is late.
 4. **Thinking is bounded.** No decision takes more than `MOST_SHARES` times what a hand may take on average, or
@@ -28,6 +30,8 @@ from strategies.strategy import Budget
 
 LEAST_S: Final = 0.02
 """Less than that is not worth a worker's while."""
+USEFUL_S: Final = 0.3
+"""What a hand may take on average where a search begins to be worth something."""
 MOST_SHARES: Final = 4.0
 MOST_S: Final = 1.0
 """Rule 4: for one that has stopped to be noticed in time."""
@@ -91,4 +95,5 @@ class Line:
         slice_s = min((each.budget.deadline_s - now_s) / place for place, each in enumerate(order, 1))
         share_s = first.budget.fair_share_s
         most_s = max(MOST_SHARES * share_s, MOST_S)
-        return first, Budget(now_s + min(slice_s, most_s), share_s / len(order))
+        shrunk_s = max(share_s / len(order), min(share_s, USEFUL_S))
+        return first, Budget(now_s + min(slice_s, most_s), shrunk_s)

@@ -2,14 +2,16 @@
 
     seat     {match, agent, game, name, settings}    → ready {match, identity}, or refused {match, error}
     decide   {ask, match, spot …, deadline_s, …}     → answer {ask, policy}, or failed {ask, error}
+    stop     {ask}                                   (the answer to that, which comes soon, does not matter)
     leave    {match}
 
 It is started by the server with one end of a pair of sockets, and has nothing else to do with the world: no network, no
 store, no control. Blueprint and tables are memory maps, so all workers and the server share one copy of the pages;
 matches of the same agent and settings share everything but what belongs to a hand (`KeepsHands`).
 
-A thread reads, so that the end of the server ends the worker too, whatever it is thinking about. Deadlines are on
-`time.monotonic`, which all processes of a machine share.
+A thread reads, so that the end of the server ends the worker too, whatever it is thinking about, and so that a search
+is told to stop when nobody waits for it any more. Deadlines are on `time.monotonic`, which all processes of a machine
+share.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class Worker:
         self._seats: dict[str, _Seat] = {}
         self._made: dict[tuple[str, str, str], Strategy] = {}
 
-    def answer(self, data: Data, blob: bytes) -> tuple[Data, bytes] | None:
+    def answer(self, data: Data, blob: bytes, stop: threading.Event) -> tuple[Data, bytes] | None:
         """What to say to a message, if anything."""
         try:
             match data["do"]:
@@ -60,7 +62,7 @@ class Worker:
                     self._seats.pop(data["match"], None)
                     return None
                 case "decide":
-                    return self._decide(data, blob)
+                    return self._decide(data, blob, stop)
                 case other:
                     raise ValueError(f"{other!r}: expected seat, decide or leave")
         except Exception as error:  # whatever a strategy raises, the worker goes on
@@ -80,23 +82,33 @@ class Worker:
         self._seats[data["match"]] = _Seat(game, own)
         return {"say": "ready", "match": data["match"], "identity": made.identity()}
 
-    def _decide(self, data: Data, blob: bytes) -> tuple[Data, bytes]:
+    def _decide(self, data: Data, blob: bytes, stop: threading.Event) -> tuple[Data, bytes]:
         seat = self._seats[data["match"]]
         spot, draws = read_spot(seat.game, data, blob, seat.memory)
-        budget = Budget(data["deadline_s"], data["fair_share_s"])
+        budget = Budget(data["deadline_s"], data["fair_share_s"], stop)
         policy = seat.strategy.policy(spot, budget, draws)
         seat.memory.made[spot.state.betting] = policy
         said, weights = policy_data(policy)
         return {"say": "answer", "ask": data["ask"], "policy": said}, weights
 
 
-def _receive(end: socket.socket, waiting: queue.SimpleQueue[tuple[Data, bytes]]) -> None:
+Message = tuple[Data, bytes, threading.Event]
+
+
+def _receive(end: socket.socket, waiting: queue.SimpleQueue[Message]) -> None:
     """Until the server is gone, and then the process."""
+    ask, stop = 0, threading.Event()
     try:
         with end.makefile("rb") as file:
             while head := file.read(HEAD.size):
                 text, blob = sizes(head)
-                waiting.put((read(file.read(text)), file.read(blob)))
+                data, rest = read(file.read(text)), file.read(blob)
+                if data["do"] == "stop" and data["ask"] == ask:
+                    stop.set()
+                if data["do"] == "decide":
+                    ask, stop = data["ask"], threading.Event()
+                if data["do"] != "stop":
+                    waiting.put((data, rest, stop))
     except Exception as error:
         print(f"paratus worker: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
     os._exit(_GONE)
@@ -108,7 +120,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # so is a service manager's stop, which goes to the whole group
     logging.basicConfig(level=logging.ERROR, format="paratus worker: %(message)s")
     end = socket.socket(fileno=int(sys.argv[1]))
-    waiting: queue.SimpleQueue[tuple[Data, bytes]] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(end, waiting), daemon=True).start()
     worker = Worker()
     while True:

@@ -72,6 +72,8 @@ _LATE_S: Final = 0.03
 """How late an iteration may end, and what is kept for what else happens before the deadline."""
 _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
+_DOUBT: Final = 0.5
+"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
 _EVEN: Final = 0.5
 
 _log = logging.getLogger(__name__)
@@ -233,13 +235,15 @@ class LimitedSearch:
         first = self._go_on(solver, key)
         leaves.iteration = first - self._settings.begin_iterations
         begun = time.monotonic()
-        solver.solve(iterations - leaves.iteration, until_s, self._iteration_s[street])
+        solver.solve(iterations - leaves.iteration, until_s, self._iteration_s[street], budget.stopped)
         done = solver.iterations - first
         if done:
             measured = (time.monotonic() - begun) / done
             self._iteration_s[street] = 0.5 * (self._iteration_s[street] + measured)
             if key:
                 self._kept.save(key, solver.state())
+        else:  # perhaps it only was slow once: without a doubt nothing would ever be measured again
+            self._iteration_s[street] *= _DOUBT
         return Street(game, solver, plan.root), plan
 
     def _key(self, plan: Plan, spot: Spot) -> str:

@@ -28,7 +28,7 @@ import copy
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -64,6 +64,8 @@ _LATE_S: Final = 0.1
 _NO_TIME: Final = "no time for the smallest search"
 _OVERRUN: Final = 2.0
 """How many times its share a decision may take if there is no other way."""
+_DOUBT: Final = 0.5
+"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
 _S_PER_PAIR: Final = 1e-9
 """What a (hand, action) pair takes in an iteration, until it has been measured."""
 _NODES_PER_S: Final = 4000.0
@@ -115,6 +117,8 @@ class Limit:
     """When the share of the time is used up."""
     last_s: float
     """When there must be an answer."""
+    stopped: Callable[[], bool]
+    """Whether nobody needs one any more."""
 
 
 class NestedSearch:
@@ -155,6 +159,8 @@ class NestedSearch:
         if budget.left_s < _LATE_S + _BUILD_S[spot.state.street]:
             return _NO_TIME
         hand = self._recall(spot, budget, draws)
+        if budget.stopped():
+            return _NO_TIME
         question, why = self._question(hand, spot)
         limit = self._limit(spot.state, budget)
         trouble = _NO_TIME
@@ -188,7 +194,8 @@ class NestedSearch:
             board = spot.board[: self._game.board_cards_by(decided.state.street)]
             before = replace(spot, state=decided.state, board=board, past=spot.past[: spot.past.index(decided)])
             now = time.monotonic()
-            limit = Limit(decided.policy.origin.iterations, now, now + 0.5 * (budget.deadline_s - now))
+            last_s = now + 0.5 * (budget.deadline_s - now)
+            limit = Limit(decided.policy.origin.iterations, now, last_s, budget.stopped)
             menu = parse_menu(json.loads(decided.policy.origin.details)["menu"])
             solved = self._solve(self._question(hand, before)[0], menu, before, limit, _ALL, patient=True)
             done = solved.solver.iterations if solved else 0
@@ -197,7 +204,7 @@ class NestedSearch:
                     "hand %d, %s: no time to solve it as before: %d of %d iterations",
                     spot.hand, decided.state.betting, done, limit.iterations,
                 )  # fmt: skip
-            if solved is None:
+            if solved is None or budget.stopped():
                 break
             self._learn(hand, before, solved)
         return hand
@@ -305,7 +312,7 @@ class NestedSearch:
         now = time.monotonic()
         share_s = budget.share_s(effort.share)
         last_s = min(budget.deadline_s - _LATE_S, now + _OVERRUN * share_s)
-        return Limit(effort.iterations, now + share_s, last_s)
+        return Limit(effort.iterations, now + share_s, last_s, budget.stopped)
 
     def _solve(
         self, question: Question, menu: Menu, spot: Spot, limit: Limit, useful: int, *, patient: bool
@@ -319,13 +326,14 @@ class NestedSearch:
         around_s = _BUILD_S[spot.state.street] + iteration_s
         last_s, share_s, useful_s = limit.last_s - around_s, limit.share_s - around_s, now + useful * iteration_s
         if last_s < now + iteration_s or (not patient and useful_s > min(share_s, last_s)):
+            self._s_per_pair *= _DOUBT if patient else 1.0
             return None
         solver = question.solver(subgame, self._settings.threads or None)
         begun = time.monotonic()
         solver.iterate()
         left_s = min(last_s, max(share_s, useful_s)) - time.monotonic()
         if limit.iterations > 1 and left_s > 0:
-            solver.solve(iterations=limit.iterations - 1, seconds=left_s)
+            solver.solve(iterations=limit.iterations - 1, seconds=left_s, stopped=limit.stopped)
         took_s = (time.monotonic() - begun) / solver.iterations
         self._s_per_pair = 0.5 * (self._s_per_pair + took_s / work)
         return Solved(question, solver)

@@ -7,6 +7,8 @@ opponent who only checks and calls; positions alternate, starting with 0. An alw
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import struct
 import sys
@@ -17,6 +19,7 @@ OURS, THEIRS = "AhKd", "7c2s"
 BOARD = ("", "/9d8s4h", "/9d8s4h/Jc", "/9d8s4h/Jc/3d")
 CHECKED_DOWN = ("", "c", "cc/", "cc/c", "cc/cc/", "cc/cc/c", "cc/cc/cc/", "cc/cc/cc/c", "cc/cc/cc/cc")
 BYTES_WITHOUT_NEWLINE = 10_000_000
+TCP_REPAIR = 19
 
 
 def state(position: int, hand: int, betting: str, *, shown: bool = False) -> str:
@@ -234,6 +237,52 @@ def dies_in_hand(bot: Bot) -> None:
     bot.play(2, end=6)
 
 
+def vanishes_without_fin(bot: Bot) -> None:
+    """In a hand, as a machine that loses its power: nothing is said, the connection is not even closed."""
+    bot.play(0)
+    bot.play(1, end=4)
+    time.sleep(0.2)  # all has been acknowledged: nothing is on its way that could meet a closed connection
+    try:
+        bot.connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)  # a close then tells nobody
+    except PermissionError:
+        os.kill(os.getpid(), signal.SIGSTOP)  # the kernel goes on for us, but says nothing either
+    bot.connection.close()
+
+
+def floods_with_hands(bot: Bot) -> None:
+    """Hands in which nobody asks us anything, as fast as they go, for a while."""
+    bot.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+    until, hand = time.monotonic() + 1.5, 0
+    while time.monotonic() < until:
+        lines = [f"{state(0, number, '')}\r\n{state(0, number, 'f')}\r\n" for number in range(hand, hand + 100)]
+        bot.connection.sendall("".join(lines).encode())
+        hand += 100
+
+
+def never_reads(bot: Bot) -> None:
+    """Plays whole hands with a bot that always raises, as if it knew that, and reads none of its answers."""
+    betting, raises = "", (f"r{to}" for to in range(200, 20_000, 100))
+    bettings = [betting]
+    for count in (60, 59, 59):  # long lines: as many raises as a street may have, the last by the bot, who acts first
+        bettings += [betting := betting + next(raises) for _ in range(count)]
+        bettings.append(betting := betting + "c/")
+    bettings += [betting + (bet := next(raises)), betting + bet + "f"]
+    try:
+        for hand in range(2000):
+            bot.connection.sendall("".join(f"{state(0, hand, betting)}\r\n" for betting in bettings).encode())
+    except OSError:
+        pass
+
+
+def vanishes_asked(bot: Bot) -> None:
+    """On the flop, while the bot thinks."""
+    action = bot.answered(state(0, 0, "c"))
+    if action != "c":
+        bot.say(state(0, 0, f"c{action}"))
+    bot.say(state(0, 0, "cc/" if action == "c" else f"c{action}c/"))
+    time.sleep(1.0)
+
+
 def dies_after_version(bot: Bot) -> None:
     pass
 
@@ -292,6 +341,10 @@ MODES: dict[str, Callable[[Bot], None]] = {
     "dies_in_line": dies_in_line,
     "dies_in_line_between_hands": dies_in_line_between_hands,
     "dies_in_hand": dies_in_hand,
+    "vanishes_asked": vanishes_asked,
+    "vanishes_without_fin": vanishes_without_fin,
+    "floods_with_hands": floods_with_hands,
+    "never_reads": never_reads,
     "dies_after_version": dies_after_version,
     "resets": resets,
     "resumes": resumes,
@@ -302,6 +355,8 @@ MODES: dict[str, Callable[[Bot], None]] = {
 def main() -> None:
     mode = MODES[sys.argv[1]]
     with socket.create_server(("127.0.0.1", 0)) as server:
+        if mode is never_reads:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # less for kernels to hold
         print(server.getsockname()[1], flush=True)
         connection, _ = server.accept()
     with connection:
