@@ -1,7 +1,7 @@
 """What a blueprint is made of: the game, the bets, the buckets and how it is trained. One TOML file names them all.
 
-The files that ship stand in `blueprints/configs`: `tiny` for tests, `small` for an hour on a laptop, `standard` for the
-blueprint that ships.
+The files that ship stand in `blueprints/configs`: `tiny` for tests, `small` for an hour on a laptop, `standard` and
+`slumbot-style` for the blueprints that ship.
 """
 
 from __future__ import annotations

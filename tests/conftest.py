@@ -16,6 +16,9 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("searching", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+# Nothing here multiplies large matrices: threads for that cost every process of the suite a tenth of a second.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 compiling.share(Path(__file__).parent / "__pycache__" / "compiling")
 
 

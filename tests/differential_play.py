@@ -11,11 +11,11 @@ import pytest
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Action, Deal, Raise, RaiseBounds, State, can_fold
 
-SHARES = [pytest.param(0.25, id="a quarter"), pytest.param(1.0, id="all", marks=pytest.mark.proof)]
-"""How much of the random play: the first quarter always, all of it as a proof.
+SHARES = [pytest.param(0.125, id="an eighth"), pytest.param(1.0, id="all", marks=pytest.mark.proof)]
+"""How much of the random play: the first eighth always, all of it as a proof.
 
-A rule that is wrong in one decision of 5,000 stays unseen in a quarter, which is over 100,000 decisions against
-open_spiel, with a probability of exp(-20); one that is wrong in one showdown of 300, in 1,425 of them against pokerkit,
+A rule that is wrong in one decision of 5,000 stays unseen in an eighth, which is over 50,000 decisions against
+open_spiel, with a probability of exp(-10); one that is wrong in one showdown of 150, in 712 of them against pokerkit,
 with a probability of one in a hundred.
 """
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from blueprint_files import small_game, write
-from variants import some_of
 
 from blueprints.revision import code_revision
 from blueprints.storage import Blueprint
@@ -73,7 +72,8 @@ def test_price(call, config):
         assert words in out
 
 
-@pytest.mark.parametrize("sampling", some_of(["public", "external"]))
+@pytest.mark.proof
+@pytest.mark.parametrize("sampling", ["public", "external"])
 def test_price_of_full_holdem(call, tmp_path, sampling):
     """Buckets are made up, for either form of sampling."""
     config = tmp_path / "some.toml"

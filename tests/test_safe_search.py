@@ -241,7 +241,7 @@ def searched(seed: int, quality: tuple[int, float], opponent: int, technique: Te
     return search
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(SEEDS, BLUEPRINTS, OPPONENTS)
 @pytest.mark.parametrize("technique", SAFE, ids=str)
 def test_search_wins_the_opponent_nothing(

@@ -290,7 +290,7 @@ for hand in range(int(sys.argv[2]), 10**6):
     store.flush()
     print(hand, flush=True)
 """
-KILLS = 25
+KILLS = 12
 
 
 def test_what_was_committed_survives_kill_9(tmp_path):
