@@ -297,7 +297,7 @@ def invent(rng: random.Random, no_limit: bool) -> Game:
             continue
 
 
-@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("share", [pytest.param(0.25, id="a quarter"), SHARES[1]])
 @pytest.mark.parametrize("betting", INVENTED)
 def test_invented_definitions(betting, share):
     rng = random.Random(f"invented {betting}")

@@ -16,9 +16,9 @@ from blueprint_files import folder, settings_for
 from processes import Processes, stored_decisions, stored_hands, toml
 from serving import HOLDEM, Dealt, Served, deal_all, searching, stores
 
-BLOCK_S = 0.05
 OPENING_BLOCK_S = 0.25
-"""Where another thread opens an agent, which takes seconds: it gives way to the loop, but may be kept from a core then."""
+"""Where another thread opens an agent, which takes seconds: it gives way to the loop, unless it is kept from a core."""
+BLOCK_S = 0.05
 """No longer may the loop be kept busy."""
 
 
