@@ -115,11 +115,6 @@ SPOTS = [
     ({"menu": "-"}, "menu '-': no bet on any street: expected sizes"),
     ({"menu": "50c / a"}, "menu: 50c: no legal bet in this spot: expected 100c to 9500c"),
     ({"menu": "50%,9501c / a"}, "menu: 9501c: no legal bet in this spot: expected 100c to 9500c"),
-    pytest.param(
-        {"board": "Ks7h2d", "menu": "min,10%,20%,30%,40%,50%,60%,70%,80%,90%"},
-        "menu: the betting tree has more than",
-        marks=pytest.mark.proof,
-    ),
     ({"menu": "50%; also r300c/r700"}, "menu: also r300c/r700: expected betting that begins with r500c/cc/cc/"),
     ({"menu": "50%; also r500c/cc/cc/r550"}, "menu: also r500c/cc/cc/r550"),
 ]
@@ -162,6 +157,11 @@ ACTIONS = [
         (["--endgame", "missing"], "endgame missing: No such file or directory: expected a file"),
         (["--load", "missing"], "missing: No such file or directory: expected a solution file"),
         (["--load", "x", "--target", "1%"], "--load and --target: what is loaded is solved already"),
+        pytest.param(
+            options(RIVER, board="Ks7h2d", menu="min,10%,20%,30%,40%,50%,60%,70%,80%,90%"),
+            "menu: the betting tree has more than",
+            marks=pytest.mark.proof,
+        ),
     ],
 )
 def test_refused_in_one_line_before_any_work(call, tmp_path, monkeypatch, arguments, said):
