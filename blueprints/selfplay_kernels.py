@@ -188,9 +188,12 @@ def against(betting, begin, end, player, theirs, buckets, signs, shares, values)
 
     Nodes `begin` to `end` are those of one root. buckets uint16[hand], `theirs` that of the opponent's hand; signs
     float32[hand], 1 where a hand beats it, -1 where it loses; shares float32[hand] is working memory; values
-    float32[node, hand]. Nobody trembles.
+    float32[node, hand], of those alone to which that hand can come. Nobody trembles.
     """
+    comes = _where_it_comes(betting, begin, end, player, theirs)
     for node in range(end - 1, begin - 1, -1):
+        if not comes[node - begin]:
+            continue
         here = values[node - begin]
         here[:] = 0
         acts = betting.player[node] == player
@@ -216,6 +219,21 @@ def against(betting, begin, end, player, theirs, buckets, signs, shares, values)
                 here += share * paid
             else:
                 here += (share * paid) * after
+
+
+@kernel
+def _where_it_comes(betting, begin, end, player, theirs):
+    """bool[node] the first node, and what follows it unless the opponent's hand would never have done that."""
+    comes = np.zeros(end - begin, np.bool_)
+    comes[0] = True
+    for node in range(begin, end):
+        if comes[node - begin]:
+            acts = betting.player[node] == player
+            for edge in range(betting.first[node], betting.first[node + 1]):
+                child = betting.leads[edge]
+                if child >= 0 and (acts or betting.rows[betting.row_at[edge] + theirs]):
+                    comes[child - begin] = True
+    return comes
 
 
 @kernel

@@ -30,11 +30,12 @@ from dealer_tools.progress import LINE_EVERY_S, HandsBar
 from dealer_tools.scoring.holdings import F64, Holdings
 from dealer_tools.scoring.values import Side, mean_of_alike, mean_over_cards, missing_cards
 from protocol.cards import Card
+from protocol.hands import NUM_CLASSES, SUIT_PERMUTATIONS, hand_classes_array, hand_permutation, permute_cards
 from protocol.state import State
 from solver.threads import available_cores
 
-_KEPT: Final = 2 * 1326
-"""So many rows of buckets stay in memory: 40 kB for the flops of each hand, and little ones."""
+_KEPT: Final = 64
+"""So many rows of buckets stay in memory: those of a hand or two."""
 _NODES: Final = 50_000
 """Bettings whose nodes stay in memory."""
 _MIDDLE: Final = 0.5
@@ -50,6 +51,7 @@ class BlueprintValues:
         self._holdings, self._lookup, self._worths = holdings, lookup, worths
         self.digest = worths.digest
         self._buckets = lru_cache(maxsize=_KEPT)(self._look_up)
+        self._flops = lru_cache(maxsize=NUM_CLASSES)(self._look_up)
         self._last_street = LastStreet(lookup.blueprint)
         self._last: tuple[tuple[Side, str, tuple[Card, ...]], F64] | None = None
         self._node = lru_cache(maxsize=_NODES)(self._find)
@@ -71,8 +73,7 @@ class BlueprintValues:
             return np.zeros(1)
         if state.street == state.game.num_rounds - 1:
             return self._before_last(side, state, node, board)
-        missing = missing_cards(state, board)
-        cards, buckets = self._coming(side.theirs, board, missing), self._buckets(side.theirs, board, missing)
+        cards, buckets = self._to_come(side.theirs, board, missing_cards(state, board))
         worths = self._worths.of(1 - side.position, node).astype(np.float64)[buckets]
         return mean_of_alike(self._holdings, side, board, cards, worths * -state.pot)
 
@@ -99,19 +100,43 @@ class BlueprintValues:
         place = self._lookup.place(state, lambda number: _MIDDLE)
         return None if place is None else place.node
 
-    def _look_up(self, theirs: int, board: tuple[Card, ...], missing: int) -> NDArray[np.uint16]:
-        """[n] the buckets of the opponent's hand on all boards that may come."""
+    def _to_come(
+        self, theirs: int, board: tuple[Card, ...], missing: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """All cards [n, card] that may come, and the buckets [n] of the opponent's hand then."""
+        if board or not isinstance(self._lookup.cards, HoldemCards):
+            return self._buckets(theirs, board, missing)
+        first, suits = _first_of_class(theirs)
+        cards, buckets = self._flops(first, board, missing)
+        return suits[cards], buckets
+
+    def _look_up(
+        self, theirs: int, board: tuple[Card, ...], missing: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         coming = self._coming(theirs, board, missing)
         boards = np.hstack([np.broadcast_to(np.array(board, np.uint8), (len(coming), len(board))), coming])
         cards = self._lookup.cards
         if isinstance(cards, HoldemCards):
-            return cards.buckets_of(theirs, boards)
-        return np.array([cards.buckets([Card(card) for card in each])[theirs] for each in boards.tolist()], np.uint16)
+            return coming, cards.buckets_of(theirs, boards)
+        return coming, np.array(
+            [cards.buckets([Card(card) for card in each])[theirs] for each in boards.tolist()], np.uint16
+        )
 
     def _coming(self, theirs: int, board: tuple[Card, ...], missing: int) -> NDArray[np.uint8]:
         """[n, cards] all that may come."""
         rest = np.array(self._holdings.rest(theirs, board), np.uint8)
         return rest[_choices(len(rest), missing)]
+
+
+@cache
+def _first_of_class(hand: int) -> tuple[int, NDArray[np.uint8]]:
+    """The first hand of full hold'em that differs from a hand in the names of suits alone; and what each of the first
+    one's cards is called [card] for the other.
+    """
+    classes = hand_classes_array()
+    first = int(np.flatnonzero(classes == classes[hand])[0])
+    names = next(each for each in SUIT_PERMUTATIONS if hand_permutation(each)[first] == hand)
+    return first, np.array(permute_cards([Card(card) for card in range(52)], names), np.uint8)
 
 
 @cache
