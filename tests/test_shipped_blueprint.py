@@ -1,6 +1,6 @@
-"""The blueprint that ships is whole, small enough, and sensible where that can be seen at a glance.
+"""The blueprints that ship are whole, small enough, and sensible where that can be seen at a glance.
 
-What stands beside it (`python -m benchmarks.ship`) belongs to it. PARATUS_SHIPPED names another folder to look at.
+What stands beside each (`python -m benchmarks.ship`) belongs to it. PARATUS_SHIPPED names another folder to look at.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ import numpy as np
 import pytest
 
 from blueprints.settings import load_settings
-from blueprints.shipped import SHIPPED, shipped_blueprint
+from blueprints.shipped import SHIPPED, SLUMBOT_STYLE, shipped_blueprint
 from blueprints.storage import TOTAL, Blueprint
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import NUM_CLASSES, hand_classes_array, parse_class
 from protocol.state import CALL, FOLD, Raise, start
 
-MOST_BYTES = 40 * 1000 * 1000
+MOST_BYTES = {SHIPPED: 40 * 1000 * 1000, SLUMBOT_STYLE: 10 * 1000 * 1000}
+OPENING = {SHIPPED: "r300", SLUMBOT_STYLE: "r250"}
 LEAST_SELF_BOARDS = 2000
 LEAST_HANDS = 10_000
 STRONG = ("AA", "KK", "QQ")
 
 
-@pytest.fixture(scope="module")
-def blueprint() -> Blueprint:
+@pytest.fixture(scope="module", params=[SHIPPED, SLUMBOT_STYLE])
+def blueprint(request: pytest.FixtureRequest) -> Blueprint:
     folder = os.environ.get("PARATUS_SHIPPED")
-    return Blueprint.open(Path(folder) / SHIPPED if folder else shipped_blueprint(), verify=True)
+    return Blueprint.open(Path(folder) / request.param if folder else shipped_blueprint(request.param), verify=True)
 
 
 def test_it_is_for_the_usual_game_and_fits(blueprint: Blueprint) -> None:
     blueprint.check_matches(load_game(DEFAULT_GAME).game)
-    assert blueprint.size_bytes <= MOST_BYTES
-    assert blueprint.name == "standard"
-    assert sorted(path.name for path in blueprint.path.parent.iterdir()) == [
-        "standard.blueprint",
-        "standard.json",
-        "standard.log.jsonl",
-        "standard.toml",
-    ]
+    assert blueprint.size_bytes <= MOST_BYTES[blueprint.path.name]
+    assert f"{blueprint.name}.blueprint" == blueprint.path.name
+    assert {path.name for path in blueprint.path.parent.iterdir()} == {
+        f"{name.removesuffix('.blueprint')}.{suffix}"
+        for name in (SHIPPED, SLUMBOT_STYLE)
+        for suffix in ("blueprint", "json", "log.jsonl", "toml")
+    }
 
 
 def test_the_configuration_beside_it_is_its_own(blueprint: Blueprint) -> None:
@@ -110,7 +110,7 @@ def test_it_opens_and_defends_as_any_textbook_would(blueprint: Blueprint) -> Non
     for name in ("AA", "22", "AKs", "A2s", "KQo", "T9s", "AKo"):
         assert folds[parse_class(name)] < 0.02, name
     nodes = {state.betting: node for node, state in tree.walk(start(blueprint.game)) if state.street == 0}
-    facing = nodes["r300"]
+    facing = nodes[OPENING[blueprint.path.name]]
     defend = blueprint.rows(facing) / TOTAL
     actions = tree.actions(facing)
     folded = defend[actions.index(FOLD)]
