@@ -28,6 +28,8 @@ from protocol.stream import SeatListener, connect, run
 from strategies.registry import make_strategy
 
 HOLDEM = load_game(DEFAULT_GAME).game
+BLOCK_S = 0.25
+"""Longer the loop was never kept busy where others want the cores too. `make proof-serve` demands 50 ms, alone."""
 
 
 @dataclass

@@ -14,12 +14,7 @@ import pytest
 from agents import make_quick
 from blueprint_files import folder, settings_for
 from processes import Processes, stored_decisions, stored_hands, toml
-from serving import HOLDEM, Dealt, Served, deal_all, searching, stores
-
-OPENING_BLOCK_S = 0.25
-"""Where another thread opens an agent, which takes seconds: it gives way to the loop, unless it is kept from a core."""
-BLOCK_S = 0.05
-"""No longer may the loop be kept busy."""
+from serving import BLOCK_S, HOLDEM, Dealt, Served, deal_all, searching, stores
 
 
 @pytest.fixture
@@ -120,7 +115,7 @@ def test_agents_that_are_first_needed_at_run_time_hold_nobody_up(run: Processes)
     served.ask("stop")
     assert served.process.wait().code == 0
     assert counted['paratus_matches_total{event="complete"}'] == 2
-    assert counted["paratus_loop_block_longest_own_seconds"] < OPENING_BLOCK_S
+    assert counted["paratus_loop_block_longest_own_seconds"] < BLOCK_S
 
 
 def test_sigterm_lets_hands_end(run: Processes) -> None:

@@ -14,14 +14,12 @@ from typing import NamedTuple
 
 import pytest
 from processes import Processes, stored_hands, toml
-from serving import Dealt, Served, deal_all
+from serving import BLOCK_S, Dealt, Served, deal_all
 
 from protocol.lines import MAX_LINE_BYTES
 from protocol.stream import MAX_UNSENT_BYTES
 
 WAITS = {"connect_s": 2.0, "first_state_s": 20.0, "line_s": 1.0}
-BLOCK_S = 0.05
-"""No longer may the loop be kept busy."""
 MANY = 1000
 """Hands that a flood brings in any case."""
 UNBOUNDED = 10**9
