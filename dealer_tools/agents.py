@@ -7,8 +7,6 @@ A file is one of `paratus bot --config`. The sections that strategies have are r
 from __future__ import annotations
 
 import argparse
-import re
-import tomllib
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,9 +18,12 @@ from protocol.game import Game, load_game
 from strategies.registry import STRATEGIES, make_strategy
 from strategies.settings import StrategySettings
 from strategies.strategy import Strategy
+from strategies.toml_files import read_toml
 
 _ELSEWHERE: Final = ("bot", "store", "clock", "wait", "slumbot")
 _MOST_ITERATIONS: Final = 1_000_000
+CONFIGURATION: Final = "a configuration file"
+"""What is asked for with --config."""
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,7 @@ def agent_settings(options: argparse.Namespace, *, keep: bool = False) -> Strate
     """What the options say. What other matches have left on disk is used only if `keep` allows it: it would count as
     iterations of this one.
     """
-    document: dict[str, Any] = read_toml(options.config) if options.config is not None else {}
+    document: dict[str, Any] = read_toml(options.config, CONFIGURATION) if options.config is not None else {}
     sections = {name: part for name, part in document.items() if name not in _ELSEWHERE}
     try:
         settings = StrategySettings.model_validate(sections)
@@ -74,30 +75,12 @@ def make_agent(name: str, game: Game, options: argparse.Namespace) -> Strategy:
     return make_strategy(name, game, agent_settings(options))
 
 
-def seconds(text: str) -> float:
-    """`0.5`, `2s`."""
-    found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?s?", text.strip())
-    if found is None or not float(found.group(1)):
-        raise ConfigError(f"--think {quote(text)}: expected seconds above 0, as in 0.5s, 2s or 7s")
-    return float(found.group(1))
-
-
 def expected(problem: ErrorDetails) -> str:
     """What pydantic wanted; what a validator of ours says is in our words already."""
     if problem["type"] == "extra_forbidden":
         return "unknown key: expected one that `paratus bot --print-config` shows"
     said = str(problem.get("ctx", {}).get("error", problem["msg"]))
     return said.replace("Input should be", "expected")
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """A configuration file."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}: expected a configuration file") from None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not a TOML file: {error}") from None
 
 
 def _with_iterations(settings: StrategySettings, iterations: int) -> StrategySettings:

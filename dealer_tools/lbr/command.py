@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from blueprints.revision import git_revision
-from dealer_tools.agents import add_agent_options, load_two_player_game, make_agent, seconds
+from dealer_tools.agents import add_agent_options, load_two_player_game, make_agent
 from dealer_tools.deal import number_between
 from dealer_tools.lbr.hand import Players
 from dealer_tools.lbr.records import Pair, PairFile, Plan, open_pairs
@@ -30,6 +30,7 @@ from protocol.errors import ConfigError
 from protocol.game import DEFAULT_GAME
 from protocol.log import MAX_HANDS, MAX_SEED
 from strategies.registry import STRATEGIES
+from strategies.settings import think_seconds
 from strategies.strategy import Strategy
 
 MEANING: Final = (
@@ -85,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_command(options: argparse.Namespace) -> int:
     """Play what is missing, then print the result."""
     game = load_two_player_game(options.game, "lbr")
-    think_s = 0.0 if options.think is None else seconds(options.think)
+    think_s = 0.0 if options.think is None else think_seconds(options.think)
     if think_s and options.iterations is not None:
         raise ConfigError("--think with --iterations: expected one of them")
     strategy = make_agent(options.agent, game, options)

@@ -85,10 +85,7 @@ def add_signs(tables, boards, weights, totals):
 def signs_into(tables, theirs, board, ranks, signs):
     """On a whole board uint8[5]: signs float32[1326], 1 where a hand beats the given one, -1 where it loses."""
     rank_board_into(tables, board, ranks)
-    given = ranks[theirs]
-    for hand in range(_HANDS):
-        rank = ranks[hand]
-        signs[hand] = np.float32(rank > given) - np.float32((rank < given) & (rank > 0))
+    _compare(ranks, theirs, signs)
 
 
 @kernel

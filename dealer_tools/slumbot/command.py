@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from dealer_tools.agents import add_agent_options, agent_settings, seconds
+from dealer_tools.agents import add_agent_options, agent_settings
 from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import CLIENT, read_session, slumbot_game
 from dealer_tools.progress import HandsBar
@@ -28,6 +28,7 @@ from protocol.errors import ConfigError
 from protocol.log import MAX_HANDS
 from protocol.stream import run
 from strategies.registry import DEFAULT_AGENT, STRATEGIES, make_strategy
+from strategies.settings import think_seconds
 
 GAVE_UP: Final = 3
 _INTERRUPTED: Final = 130
@@ -137,7 +138,7 @@ def _overrides(options: argparse.Namespace) -> dict[str, Any]:
         "spacing_s": options.spacing,
         "concurrency": options.concurrency,
         "seed": options.seed,
-        "think_s": None if options.think is None else seconds(options.think),
+        "think_s": None if options.think is None else think_seconds(options.think),
     }
     return {key: value for key, value in given.items() if value is not None}
 

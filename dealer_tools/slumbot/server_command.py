@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from dealer_tools.agents import add_agent_options, agent_settings, seconds
+from dealer_tools.agents import add_agent_options, agent_settings
 from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import slumbot_game
 from dealer_tools.slumbot.emulator import Emulator
@@ -22,6 +22,7 @@ from dealer_tools.slumbot.settings import SlumbotSettings, read_password
 from protocol.errors import ConfigError
 from protocol.log import MAX_SEED
 from strategies.registry import DEFAULT_AGENT, STRATEGIES, make_strategy
+from strategies.settings import think_seconds
 
 _MOST_DELAY_S: Final = 3600.0
 
@@ -57,7 +58,7 @@ def run_command(options: argparse.Namespace) -> int:
     if not 0 <= options.delay <= _MOST_DELAY_S:
         raise ConfigError(f"--delay {options.delay:g}: expected 0 to {_MOST_DELAY_S:g} seconds")
     faults = Faults(parse_faults(options.faults), options.fault_seed, options.delay, options.outage)
-    think_s = 4.0 if options.think is None else seconds(options.think)
+    think_s = 4.0 if options.think is None else think_seconds(options.think)
     user = None
     if options.user is not None:
         known = SlumbotSettings(user=options.user, password_file=options.password_file)

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dealer_tools.agents import expected, read_toml
+from dealer_tools.agents import CONFIGURATION, expected
 from protocol.errors import ConfigError, quote
+from strategies.toml_files import read_toml
 
 DEFAULT_FILE: Final = Path(__file__).with_name("slumbot.toml")
 PASSWORD_VARIABLE: Final = "PARATUS_SLUMBOT_PASSWORD"
@@ -55,7 +56,7 @@ class SlumbotSettings(BaseModel):
 
 def load_settings(path: Path | None, overrides: dict[str, Any]) -> SlumbotSettings:
     """The settings of a file (or the defaults), with those of the command line in their place."""
-    section: Any = read_toml(path).get(SECTION, {}) if path is not None else {}
+    section: Any = read_toml(path, CONFIGURATION).get(SECTION, {}) if path is not None else {}
     if not isinstance(section, dict):
         raise ConfigError(f"{path}: {SECTION} = {quote(str(section))}: expected a section [{SECTION}]")
     try:

@@ -62,7 +62,7 @@ from strategies.search.ranges import (
     our_range,
     street_start,
 )
-from strategies.search.settings import Chooser, LimitedSettings
+from strategies.search.settings import DOUBT, Chooser, LimitedSettings
 from strategies.strategy import Budget, Decided, Spot
 from strategies.suitable import check_searchable
 
@@ -72,8 +72,6 @@ _LATE_S: Final = 0.03
 """How late an iteration may end, and what is kept for what else happens before the deadline."""
 _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
-_DOUBT: Final = 0.5
-"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
 _EVEN: Final = 0.5
 
 _log = logging.getLogger(__name__)
@@ -243,7 +241,7 @@ class LimitedSearch:
             if key:
                 self._kept.save(key, solver.state())
         else:  # perhaps it only was slow once: without a doubt nothing would ever be measured again
-            self._iteration_s[street] *= _DOUBT
+            self._iteration_s[street] *= DOUBT
         return Street(game, solver, plan.root), plan
 
     def _key(self, plan: Plan, spot: Spot) -> str:

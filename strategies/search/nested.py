@@ -48,7 +48,7 @@ from strategies.baselines import check_or_fold
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy, round_columns
 from strategies.search.ranges import alive, everyone, modelled, narrowed, our_range, replayed, street_start
-from strategies.search.settings import NestedSettings
+from strategies.search.settings import DOUBT, NestedSettings
 from strategies.search.subgames import MOST_NODES, PLAY, Question, Solved
 from strategies.strategy import Budget, KeepsHands, Spot, Strategy
 from strategies.suitable import check_searchable
@@ -64,8 +64,6 @@ _LATE_S: Final = 0.1
 _NO_TIME: Final = "no time for the smallest search"
 _OVERRUN: Final = 2.0
 """How many times its share a decision may take if there is no other way."""
-_DOUBT: Final = 0.5
-"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
 _S_PER_PAIR: Final = 1e-9
 """What a (hand, action) pair takes in an iteration, until it has been measured."""
 _NODES_PER_S: Final = 4000.0
@@ -326,7 +324,8 @@ class NestedSearch:
         around_s = _BUILD_S[spot.state.street] + iteration_s
         last_s, share_s, useful_s = limit.last_s - around_s, limit.share_s - around_s, now + useful * iteration_s
         if last_s < now + iteration_s or (not patient and useful_s > min(share_s, last_s)):
-            self._s_per_pair *= _DOUBT if patient else 1.0
+            if patient:
+                self._s_per_pair *= DOUBT
             return None
         solver = question.solver(subgame, self._settings.threads or None)
         begun = time.monotonic()
