@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blueprints.files import whole_file
+from blueprints.refusals import problem_words
 from protocol.errors import BlueprintError, quote
 
 Array = NDArray[Any]
@@ -143,7 +144,7 @@ class Container:
         try:
             return _Header.model_validate(json.loads(text))
         except (ValueError, RecursionError) as error:
-            why = problem_text(error) if isinstance(error, ValidationError) else quote(str(error))
+            why = problem_words(error, _Header) if isinstance(error, ValidationError) else quote(str(error))
             raise self.wrong(f"the header cannot be read: {why}") from None
 
     def _check_directory(self, records: tuple[ArrayRecord, ...], at: int) -> int:
@@ -188,13 +189,6 @@ def _placed(records: list[ArrayRecord], at: int) -> list[ArrayRecord]:
         placed.append(record.model_copy(update={"offset": _aligned(at)}))
         at = placed[-1].offset + record.size
     return placed
-
-
-def problem_text(error: ValidationError) -> str:
-    """The first thing that is wrong with a record: key, value, what was expected."""
-    problem = error.errors()[0]
-    key = quote(".".join(map(str, problem["loc"])))[1:-1]
-    return f"{key} = {quote(str(problem['input']))}: {problem['msg']}"
 
 
 def _canonical(document: object) -> bytes:

@@ -67,6 +67,7 @@ class Scratch(NamedTuple):
 
 
 _ONE, _NOTHING = np.float32(1.0), np.float32(0.0)
+_APART = np.int64(0)  # numba would compile a call with the literal 0 once more
 
 
 @kernel
@@ -217,8 +218,8 @@ def _terminals(parts, deal, play, part, player, above, start_at, step, come, fra
                 folds(vectors, minus, twin, deal.live, cards, deal.live, chips, reach, value, totals)
             _zero(value, deal.live * vectors * LANES, (hands - deal.live) * vectors * LANES)
             _collapse(
-                parts, row, hands, bucket_of, mine, size, width, value, 0, play.count, back, parts.roots[part] * hands,
-                masks,
+                parts, row, hands, bucket_of, mine, size, width, value, _APART, play.count, back,
+                parts.roots[part] * hands, masks,
             )  # fmt: skip
 
 

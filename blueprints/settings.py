@@ -16,6 +16,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from blueprints.cards.settings import CardSettings
+from blueprints.refusals import problem_words
 from protocol.errors import ConfigError, quote
 from protocol.game import DEFAULT_GAME, Game, load_game
 from solver.menu import Menu, MenuError, menu_text, parse_menu
@@ -102,9 +103,7 @@ def load_settings(name_or_path: str) -> BlueprintSettings:
     try:
         return BlueprintSettings(**values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{path}: {place} = {quote(str(first['input']))}: {first['msg']}") from None
+        raise ConfigError(f"{path}: {problem_words(error, BlueprintSettings)}") from None
 
 
 def settings_text(settings: BlueprintSettings) -> str:

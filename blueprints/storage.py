@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blueprints.cards.exact import ExactCards
-from blueprints.container import Array, Container, problem_text, write_container
+from blueprints.container import Array, Container, write_container
+from blueprints.refusals import problem_words
 from blueprints.settings import BlueprintSettings
 from blueprints.tree import BettingTree, TreeError, build_tree
 from protocol.errors import BlueprintError, ConfigError, ParatusError, quote
@@ -133,7 +134,7 @@ def write_blueprint(
     try:
         cost = training if isinstance(training, Training) else Training(**training)
     except ValidationError as error:
-        raise BlueprintError(f"{path}: training: {problem_text(error)}") from None
+        raise BlueprintError(f"{path}: training: {problem_words(error, Training)}") from None
     header = Header(
         format=_FORMAT,
         name=settings.name,
@@ -178,7 +179,7 @@ class Blueprint:
             self.header = Header.model_validate(container.fields)
             self.game = parse_game(self.header.game, self.header.game_name).game
         except ValidationError as error:
-            raise container.wrong(problem_text(error)) from None
+            raise container.wrong(problem_words(error, Header)) from None
         except ConfigError as error:
             raise container.wrong(f"game: {error}") from None
         container.check_same("hash of the game", game_hash(self.game), self.header.game_hash)

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from blueprints.refusals import problem_line
 from protocol.errors import ConfigError
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
 from strategies.search.settings import LimitedSettings, NestedSettings
 from strategies.settings import LookupSettings, RouterSettings, SlumbotStyleSettings, StrategySettings
-from strategies.toml_files import problem_line, read_toml
+from strategies.toml_files import read_toml
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"
@@ -117,4 +118,4 @@ def read_settings(kind: type[Model], path: Path | None, overrides: dict[str, dic
         def place(key: Sequence[str]) -> object:
             return "options" if len(key) > 1 and key[1] in overrides.get(key[0], ()) else path
 
-        raise ConfigError(problem_line(error.errors()[0], kind, place)) from None
+        raise ConfigError(problem_line(error, kind, place)) from None

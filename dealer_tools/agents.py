@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
+from blueprints.refusals import problem_words
 from protocol.errors import ConfigError, quote
 from protocol.game import Game, load_game
 from strategies.registry import STRATEGIES, make_strategy
@@ -46,10 +46,7 @@ def agent_settings(options: argparse.Namespace, *, keep: bool = False) -> Strate
     try:
         settings = StrategySettings.model_validate(sections)
     except ValidationError as error:
-        problem = error.errors()[0]
-        key, value = ".".join(map(str, problem["loc"])), problem["input"]
-        shown = quote(value) if isinstance(value, str) else repr(value)[:100]
-        raise ConfigError(f"{options.config}: {key} = {shown}: {expected(problem)}") from None
+        raise ConfigError(f"{options.config}: {problem_words(error, StrategySettings)}") from None
     if options.blueprint is not None:
         blueprint = settings.blueprint.model_copy(update={"file": str(options.blueprint)})
         settings = settings.model_copy(update={"blueprint": blueprint})
@@ -73,14 +70,6 @@ def make_agent(name: str, game: Game, options: argparse.Namespace) -> Strategy:
     if name not in STRATEGIES:
         raise ConfigError(f"agent {quote(name)} is not known: expected one of {', '.join(STRATEGIES)}")
     return make_strategy(name, game, agent_settings(options))
-
-
-def expected(problem: ErrorDetails) -> str:
-    """What pydantic wanted; what a validator of ours says is in our words already."""
-    if problem["type"] == "extra_forbidden":
-        return "unknown key: expected one that `paratus bot --print-config` shows"
-    said = str(problem.get("ctx", {}).get("error", problem["msg"]))
-    return said.replace("Input should be", "expected")
 
 
 def _with_iterations(settings: StrategySettings, iterations: int) -> StrategySettings:

@@ -57,6 +57,9 @@ AHEAD = 128 * BLOCK
 _LEAST = np.float32(1e-30)
 """Positive weights whose sum is no larger count as none, so that the strategy is uniform: quotients would overflow."""
 
+_ZERO = np.int64(0)
+"""The root's board, and where a ledger begins: for the literal 0 numba would compile what is called once more."""
+
 NEXT, OPEN, INSIDE = 0, 8, 16
 """Places in `Top.counters`."""
 OVER = -1
@@ -476,7 +479,7 @@ def _take_tasks(trees, deals, scratch, top, work):
 @kernel
 def _lead_pass(trees, deals, scratch, top, work, number, result):
     """A pass over several streets, whose tasks other threads take as well."""
-    _go_down(trees, deals, scratch, top, work, 0, 0)
+    _go_down(trees, deals, scratch, top, work, _ZERO, trees.part_at[0])
     publish(top.counters, NEXT, 0)
     publish(top.counters, OPEN, number + 1)
     _take_tasks(trees, deals, scratch, top, work)
@@ -486,8 +489,8 @@ def _lead_pass(trees, deals, scratch, top, work, number, result):
     for task in range(deals.task_at.size - 1):
         board = deals.steps[deals.task_at[task]] >> 1
         at = task * trees.ledger[0] * deals.hands[work.me]
-        _collect(trees, deals, work.me, board, top.delivered, at, top.value, 0)
-    _come_up(trees, deals, scratch, top, work, 0, 0, result, 0)
+        _collect(trees, deals, work.me, board, top.delivered, at, top.value, _ZERO)
+    _come_up(trees, deals, scratch, top, work, _ZERO, trees.part_at[0], result, _ZERO)
 
 
 @kernel
@@ -500,7 +503,7 @@ def lead(trees, deals, scratch, top, batch):
         if waits and work.me != gate.player:
             choose(gate, work.weights[0], work.weights[1], batch.ranges[gate.player])
         if deals.final[0] >= 0:
-            _visit(trees, deals, scratch, top, work, 0, result, 0)
+            _visit(trees, deals, scratch, top, work, _ZERO, result, _ZERO)
         else:
             _lead_pass(trees, deals, scratch, top, work, number, result)
         if waits and work.me == gate.player:

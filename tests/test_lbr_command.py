@@ -205,9 +205,9 @@ def test_what_is_refused(call, options, said):
     [
         (
             "[nested.turn]\niterations = 0\nshare = 1.0\n",
-            "nested.turn.iterations = 0: expected greater than or equal to 1",
+            "nested.turn.iterations = 0: expected at least 1",
         ),
-        ("[netsed]\nbase = 'random'\n", "netsed = {'base': 'random'}: unknown key: expected one that"),
+        ("[netsed]\nbase = 'random'\n", "netsed = {'base': 'random'}: unknown key: expected one of router"),
         ("[router\n", "not a TOML file"),
     ],
 )

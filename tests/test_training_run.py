@@ -242,7 +242,7 @@ def test_the_configurations_that_ship_can_be_read() -> None:
         ("name = 'x'", "menu"),
         ("name = 'x'\nmenu = '50%'\nspeed = 1", "speed"),
         ("name = 'x'\nmenu = '50'", "menu"),
-        ("name = 'x'\nmenu = '50%'\n[cards]\nriver = 0", "cards.river = '0'"),
+        ("name = 'x'\nmenu = '50%'\n[cards]\nriver = 0", "cards.river = 0"),
         ("name = ", "end of document"),
     ],
 )

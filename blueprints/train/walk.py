@@ -24,6 +24,7 @@ share one for each street and thread: their subtrees are independent and done on
 The roots of a part are neighbours among the next lanes of the part before it, so that one vector holds them all.
 
 Rules of the file: arrays are flat and float32 unless a name says otherwise; positions are in elements; nothing aliases.
+Integers that kernels are called with are int64: a kernel is compiled once for each type that it is given.
 """
 
 from __future__ import annotations
@@ -268,11 +269,11 @@ def down(parts, deal, strategies, training, part, above, start_at, come, frames,
                     store(tile, number * LANES, load(rows, row * LANES))
                 turn(tile, 0, LANES, address(frames, to), block * LANES * width + lane, width)
         if parts.next[part]:
-            first = parts.showdowns[part] + parts.folds[part]
+            first, lanes_on = parts.showdowns[part] + parts.folds[part], np.int64(parts.next[part])
             reaches = address(frames, frame.reaches[part] + player * parts.next[part] * hands)
             _expand(
-                parts, deal, _buckets(deal, player, street), part, first, parts.next[part], above, start_at[player],
-                come, address(frames, to), width, reaches,
+                parts, deal, _buckets(deal, player, street), part, first, lanes_on, above, start_at[player], come,
+                address(frames, to), width, reaches,
             )  # fmt: skip
         to += deal.blocks[player, street] * LANES * width
 
@@ -321,7 +322,7 @@ def _terminals(parts, deal, part, player, above, start_at, come, theirs, mine, s
     back = address(scratch.back, 0)
     for kind in range(2):
         for row in range(parts.chunk_at[3 * part + kind], parts.chunk_at[3 * part + kind + 1]):
-            first, vectors = parts.chunk[row, 0], parts.chunk[row, 1]
+            first, vectors = np.int64(parts.chunk[row, 0]), parts.chunk[row, 1]
             _expand(
                 parts, deal, their_bucket, part, first, vectors * LANES, above, start_at[1 - player], come, theirs,
                 width, reach,
@@ -386,16 +387,17 @@ def up(parts, deal, strategies, training, part, above, start_at, back_at, come, 
 def _places(parts, frame, part, hands):
     """Where in the frame before it the reaches of a part's roots are, where their values go, and the step by hand."""
     before, place = parts.parent[part], parts.first_lane[part]
-    step = parts.next[before] * hands
+    come = np.int64(parts.next[before])
+    step = come * hands
     reach, value = frame.reaches[before] + place, frame.values[before] + place
-    return (reach, reach + step), (value, value + step), parts.next[before]
+    return (reach, reach + step), (value, value + step), come
 
 
 @kernel
 def _top(hands):
     """The same for the first part, whose root has a vector for each hand."""
     step = hands * LANES
-    return (np.int64(0), step), (2 * step, 3 * step), np.int32(LANES)
+    return (np.int64(0), step), (2 * step, 3 * step), np.int64(LANES)
 
 
 @kernel
@@ -430,7 +432,7 @@ def visit(parts, deal, strategies, training, top, above, places, frame, scratch)
 def begin(parts, deal, strategies, training, split, shared, frame, scratch):
     """Down through the parts before the split, whose frames are shared. The root's reaches are already there."""
     hands = deal.order.size
-    for part in range(parts.part_at[split]):
+    for part in range(np.int64(parts.part_at[split])):
         here, _, step = _places(parts, frame, part, hands) if part else _top(hands)
         down(parts, deal, strategies, training, part, shared, here, step, shared, frame, scratch)
 

@@ -12,13 +12,13 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
+from blueprints.refusals import problem_words
 from bot.config import BotConfig, BotSection, Seconds, Section, StoreSection, load_config, read_settings
 from bot.folders import data_home
 from protocol.errors import ConfigError, quote
 from protocol.game import DEFAULT_GAME
 from solver.threads import available_cores
 from strategies.registry import DEFAULT_AGENT, STRATEGIES
-from strategies.toml_files import problem_words
 
 DEFAULT_FILE: Final = Path(__file__).with_name("serve.toml")
 FILES_A_MATCH: Final = 4
@@ -190,4 +190,4 @@ def parse_match(data: dict[str, Any]) -> MatchSection:
     try:
         return MatchSection.model_validate_json(json.dumps(data))
     except ValidationError as error:
-        raise ConfigError(problem_words(error.errors()[0], MatchSection)) from None
+        raise ConfigError(problem_words(error, MatchSection)) from None

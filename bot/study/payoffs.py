@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from blueprints.files import whole_file
+from blueprints.refusals import problem_words
 from bot.study.files import read_bounded
-from bot.study.records import StrictRecord, problem_text
+from bot.study.records import StrictRecord
 from bot.study.spots import PLAYERS, parse_board, read_array
 from protocol.cards import Card, CardError, cards_text
 from protocol.errors import ConfigError, quote
@@ -131,7 +132,7 @@ def _record(data: bytes) -> PayoffsRecord:
     try:
         return PayoffsRecord.model_validate(fields)
     except ValidationError as error:
-        raise PayoffsError(problem_text(error)) from None
+        raise PayoffsError(problem_words(error, PayoffsRecord)) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from bot.study.spots import PLAYERS, Spot, parse_board, read_menu, read_range
 from protocol.cards import cards_text
@@ -91,11 +91,3 @@ def exploitability_record(found: Exploitability) -> ExploitabilityRecord:
     """To seven digits, which is more than it is known to."""
     chips, mbb, pot_share = (float(f"{value:.7g}") for value in (found.chips, found.mbb, found.pot_share))
     return ExploitabilityRecord(chips=chips, mbb=mbb, pot_share=pot_share)
-
-
-def problem_text(error: ValidationError) -> str:
-    """The first thing that is wrong with a record: key, value, what was expected."""
-    problem = error.errors()[0]
-    key, value = ".".join(map(str, problem["loc"])), problem["input"]
-    shown = quote(value) if isinstance(value, str) else repr(value)[:100]
-    return f"{quote(key)[1:-1]} = {shown}: {problem['msg']}"

@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from blueprints.files import whole_file
+from blueprints.refusals import problem_words
 from bot.study.records import (
     ExploitabilityRecord,
     SolveRecord,
     SpotRecord,
     StrictRecord,
     exploitability_record,
-    problem_text,
     recorded_spot,
     spot_record,
 )
@@ -204,7 +204,7 @@ def _read_header(archive: zipfile.ZipFile) -> Header:
     try:
         return Header.model_validate_json(text)
     except ValidationError as error:
-        raise SolutionError(f"{_HEADER}: {problem_text(error)}") from None
+        raise SolutionError(f"{_HEADER}: {problem_words(error, Header)}") from None
 
 
 def _check_same(what: str, held: object, expected: object) -> None:

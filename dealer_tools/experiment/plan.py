@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from blueprints.refusals import problem_line
 from dealer_tools.plan import Own, Plan, executable
 from protocol.errors import ConfigError, quote
 from protocol.game import DEFAULT_GAME, Game, load_game, parse_game
@@ -23,7 +24,7 @@ from protocol.log import MAX_HANDS, MAX_SEED, Limits
 from solver.threads import available_cores
 from strategies.registry import STRATEGIES, check_agent
 from strategies.settings import StrategySettings
-from strategies.toml_files import problem_line, read_toml, toml_text
+from strategies.toml_files import read_toml, toml_text
 
 EXAMPLE: Final = Path(__file__).with_name("example.toml")
 _NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"
@@ -129,7 +130,7 @@ def load_plan(path: Path) -> ExperimentPlan:
     try:
         plan = ExperimentPlan.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(problem_line(error.errors()[0], ExperimentPlan, lambda key: path)) from None
+        raise ConfigError(problem_line(error, ExperimentPlan, lambda key: path)) from None
     try:
         _check(plan)
     except ConfigError as error:

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dealer_tools.agents import CONFIGURATION, expected
+from blueprints.refusals import problem_words
+from dealer_tools.agents import CONFIGURATION
 from protocol.errors import ConfigError, quote
 from strategies.toml_files import read_toml
 
@@ -62,12 +63,8 @@ def load_settings(path: Path | None, overrides: dict[str, Any]) -> SlumbotSettin
     try:
         settings = SlumbotSettings.model_validate({**section, **overrides})
     except ValidationError as error:
-        problem = error.errors()[0]
-        key = str(problem["loc"][0])
-        place = "options" if key in overrides else path
-        keys = ", ".join(SlumbotSettings.model_fields)
-        wanted = f"unknown key: expected one of {keys}" if problem["type"] == "extra_forbidden" else expected(problem)
-        raise ConfigError(f"{place}: {SECTION}.{key} = {quote(str(problem['input']))}: {wanted}") from None
+        place = "options" if error.errors()[0]["loc"][0] in overrides else path
+        raise ConfigError(f"{place}: {SECTION}.{problem_words(error, SlumbotSettings)}") from None
     _check(settings)
     return settings
 
