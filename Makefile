@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
+# Without `--no-compile` a third of the time goes into compiling modules of which most are never imported.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --no-compile
 
 .PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
         proof-rules proof-variants proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
@@ -106,6 +107,6 @@ clean:
 	$(PIP) --editable . >&2
 	@touch $@
 
-.venv/.developed: .venv/.installed pyproject.toml
+.venv/.developed: .venv/bin/python pyproject.toml
 	$(PIP) --editable '.[dev]' >&2
-	@touch $@
+	@touch .venv/.installed $@

@@ -39,7 +39,7 @@ STREETS = (1, 2, 3)
 DEALS = [tuple(map(int, np.random.default_rng(seed).choice(52, 5, replace=False))) for seed in range(300)]
 """Whose boards are in the tables."""
 READ = parse_cards("2c7dKhTs3c")
-SAMPLE = 2000
+SAMPLE = 1000
 """Of which the quality is measured."""
 ABSENT = 0xFFFF
 """What a table has for all other boards: no bucket."""

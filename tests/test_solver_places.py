@@ -177,7 +177,7 @@ def by_street(case: Case, board: tuple[Card, ...]) -> list[set[Card]]:
 CASES = range(12)
 
 
-@pytest.fixture(scope="module", params=some_of(CASES, every=2))
+@pytest.fixture(scope="module", params=some_of(CASES, every=4))
 def case(request: pytest.FixtureRequest) -> Case:
     return random_case(request.param)
 
