@@ -2,8 +2,10 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Without `--no-compile` a third of the time goes into compiling modules of which most are never imported.
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --no-compile
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
+
+# Else each of the thousand processes of a run compiles all modules that it imports, where that is set.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
         proof-rules proof-variants proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \

@@ -42,6 +42,8 @@ _INTERRUPTED: Final = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code: 0 done, 1 failed, 2 bad usage or input, others by command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # Nothing here multiplies large matrices: numpy's threads for that would cost every start a tenth of a second.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a character
     try:

@@ -87,8 +87,8 @@ def test_clocks_that_jump_and_a_server_that_was_suspended(run: Processes, monkey
     served.wait_ready()
     served.wait_for(lambda: served.metrics().get('paratus_decisions_total{route="limited"}'), "a search", 60)
     assert served.metrics()["paratus_fallbacks_total"] == 0
-    served.wait_for(lambda: served.metrics()["paratus_workers_thinking"], "a worker thinks")
     pids = [served.process.pid, *(worker["pid"] for worker in served.ask("health")["workers"])]
+    served.wait_for(lambda: served.metrics()["paratus_workers_thinking"], "a worker thinks")
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     time.sleep(4.0)

@@ -184,7 +184,7 @@ def test_the_shipped_file_says_the_defaults() -> None:
         ({"base": "https://slumbot.com:0x/api"}, "expected an address like"),
         ({"base": "http://slumbot.com/api"}, "expected https:// to another machine"),
         ({"spacing_s": 0.1}, "slumbot.spacing_s = 0.1: expected at least 0.5 to another machine"),
-        ({"concurrency": 5}, "options: slumbot.concurrency = '5': expected"),
+        ({"concurrency": 5}, "options: slumbot.concurrency = 5: expected"),
         ({"concurrency": 0}, "slumbot.concurrency"),
         ({"think_s": 0.0}, "slumbot.think_s"),
         ({"seed": -1}, "slumbot.seed"),
@@ -199,7 +199,7 @@ def test_settings_that_are_refused(overrides: dict[str, Any], reason: str) -> No
 def test_files_that_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     for content, reason in (
-        ("[slumbot]\nspaces = 1\n", "slumbot.spaces = '1': unknown key: expected one of base, user"),
+        ("[slumbot]\nspaces = 1\n", "slumbot.spaces = 1: unknown key: expected one of base, user"),
         ("[slumbot]\nspacing_s = 'x'\n", "slumbot.spacing_s = 'x': expected"),
         ("slumbot = 3\n", "expected a section [slumbot]"),
         ("[slumbot\n", "not a TOML file"),
