@@ -58,6 +58,8 @@ def problem_words(error: ValidationError, model: type[BaseModel]) -> str:
 def _expected(problem: ErrorDetails) -> str:
     """What pydantic wanted, in our words; what a validator of ours says is in them already."""
     context = problem.get("ctx", {})
+    if problem["type"] == "json_invalid":
+        return f"not JSON: {context['error']}"
     if "error" in context:
         return str(context["error"])
     known = _EXPECTED.get(problem["type"])

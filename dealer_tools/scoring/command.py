@@ -11,10 +11,12 @@ from dealer_tools.formats.reading import write_text
 from dealer_tools.progress import HandsBar
 from dealer_tools.scoring.estimators import ESTIMATORS, Scorer, available
 from dealer_tools.scoring.holdings import Holdings, ScoreError
+from dealer_tools.scoring.learned import check_unseen, fit, fit_document, fit_table, read_learned, write_learned
 from dealer_tools.scoring.picture import totals_svg
 from dealer_tools.scoring.report import document, page, table
 from dealer_tools.scoring.results import RAW, score_hands
-from dealer_tools.scoring.sources import first_hands, read_hands
+from dealer_tools.scoring.sources import Hands, first_hands, read_hands
+from dealer_tools.scoring.values import Equity, Values, Zero
 from dealer_tools.scoring.valuing import VALUES, choose_values
 from protocol.errors import ConfigError, quote
 
@@ -30,8 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--values",
-        choices=VALUES,
-        help="what AIVAT corrects by (default: blueprint where one plays this game; ready: what needs no waiting)",
+        metavar="NAME",
+        help=f"what AIVAT corrects by: one of {', '.join(VALUES)} (default: blueprint where one plays this game; "
+        "ready: what needs no waiting), or a file that --fit wrote on other hands",
+    )
+    parser.add_argument(
+        "--fit", metavar="FILE", type=Path, help="do not score: learn from these hands values to score others by"
     )
     parser.add_argument("--blueprint", metavar="FILE", type=Path, help="the blueprint of `--values blueprint`")
     parser.add_argument("--hands", metavar="N", type=int, help="only the first N")
@@ -44,21 +50,21 @@ def run_command(options: argparse.Namespace) -> int:
     """Score and report."""
     if options.plot is not None and options.plot.suffix != ".svg":
         raise ConfigError(f"--plot {options.plot}: expected a name that ends in .svg")
-    for path in (options.plot, options.html):
+    for path in (options.plot, options.html, options.fit):
         if path is not None and not path.resolve().parent.is_dir():
             raise ConfigError(f"{path}: no such folder: expected one that is there")
     if options.hands is not None and options.hands < 1:
         raise ConfigError(f"--hands {options.hands}: expected at least 1")
+    if options.fit is not None:
+        return _fit(options)
     asked = _asked(options.estimators)
     both = any(ESTIMATORS[name].theirs for name in asked)
-    hands = read_hands(options.paths, options.player, both=both)
-    if options.hands is not None:
-        hands = first_hands(hands, options.hands)
+    hands = first_hands(read_hands(options.paths, options.player, both=both), options.hands)
     missing = {name: why for name, why in available(hands.hands, hands.player).items() if name in asked}
     names = _chosen(asked, missing, by_name=options.estimators is not None)
     holdings = Holdings(hands.game)
     needed = any(ESTIMATORS[name].policies for name in names)
-    values = choose_values(options.values if needed else "zero", options.blueprint, holdings)
+    values = _values(options, holdings, hands) if needed else Zero()
     scorer = Scorer(holdings, values, names)
     with HandsBar(f"score {hands.player}", len(hands.hands)) as bar:
         result = score_hands(hands, scorer, names, bar.show)
@@ -71,6 +77,41 @@ def run_command(options: argparse.Namespace) -> int:
         if path is not None:
             print(f"written to {path}", file=sys.stderr)
     return 0
+
+
+def _fit(options: argparse.Namespace) -> int:
+    """Learn a value function and say what it leaves."""
+    for name in ("estimators", "values", "plot", "html"):
+        if getattr(options, name) is not None:
+            raise ConfigError(f"--{name} with --fit, which scores nothing: expected one of them")
+    hands = first_hands(read_hands(options.paths, options.player), options.hands)
+    holdings = Holdings(hands.game)
+    best = choose_values(None, options.blueprint, holdings)
+    parts = [Equity(holdings), *([best] if best.name != Equity.name else [])]
+    with HandsBar(f"learn from {hands.player}", len(hands.hands)) as bar:
+        found = fit(hands, holdings, parts, bar.show)
+    write_learned(options.fit, found.record)
+    print(json.dumps(fit_document(found), indent=2) if options.json else fit_table(found, hands.game.big_blind))
+    print(f"written to {options.fit}", file=sys.stderr)
+    return 0
+
+
+def _values(options: argparse.Namespace, holdings: Holdings, hands: Hands) -> Values:
+    """By name, or those of a file, which must not know these hands."""
+    if options.values is None or options.values in VALUES:
+        return choose_values(options.values, options.blueprint, holdings)
+    path = Path(options.values)
+    if not path.is_file():
+        raise ConfigError(f"--values {quote(options.values)}: expected one of {', '.join(VALUES)}, or a file of --fit")
+
+    def part_of(name: str) -> Values:
+        if name not in VALUES:
+            raise ScoreError(f"--values {path}: mixed of {quote(name)}: expected of {', '.join(VALUES)}")
+        return choose_values(name, options.blueprint, holdings)
+
+    learned, record = read_learned(path, holdings, part_of)
+    check_unseen(path, record, hands.hands)
+    return learned
 
 
 def _asked(text: str | None) -> list[str]:

@@ -164,8 +164,10 @@ def _pairs(hands: Sequence[PlayedHand]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def first_hands(hands: Hands, count: int) -> Hands:
-    """The first so many, in order; where deals were played twice, those of the first half as many deals."""
+def first_hands(hands: Hands, count: int | None) -> Hands:
+    """The first so many, in order, or all; where deals were played twice, those of the first half as many deals."""
+    if count is None:
+        return hands
     if not hands.pairs:
         return replace(hands, hands=hands.hands[:count])
     kept = hands.pairs[: max(1, count // 2)]
