@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import compiling
 import pytest
 from hypothesis import settings
+from processes import Ended
 from records import RECORDS, Record, read_record
 from xdist.scheduler import LoadFileScheduling
+
+from bot import cli
 
 # The same examples every time, so that a failure is the change's and not the day's; `make proof` looks for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -26,6 +30,24 @@ compiling.share(Path(__file__).parent / "__pycache__" / "compiling")
 def record(request: pytest.FixtureRequest) -> Record:
     """Each record of the reference dealer in turn."""
     return read_record(request.param)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """`paratus …` in this process, in the test's folder: for what is refused before anything begins."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+    def call(*arguments: object) -> Ended:
+        capsys.readouterr()
+        try:
+            code = cli.main([str(word) for word in arguments])
+        except SystemExit as error:  # of argparse
+            code = int(error.code or 0)
+        out, err = capsys.readouterr()
+        return Ended(code, out, err, seconds=0.0, peak_mib=0.0)
+
+    return call
 
 
 # --- Workers ----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import resource
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -259,11 +259,11 @@ def test_a_store_that_cannot_be_used(run: Processes, what: str) -> None:
         (["127.0.0.1", "4000", "--config", "zero.toml"], "zero.toml: wait.line_s = 0.0: "),
     ],
 )
-def test_bad_settings(run: Processes, arguments: list[str], says: str) -> None:
-    (run.folder / "broken.toml").write_text("[bot\n")
-    (run.folder / "unknown.toml").write_text("[wait]\nlines_s = 1.0\n")
-    (run.folder / "zero.toml").write_text("[wait]\nline_s = 0.0\n")
-    ended = run.paratus("bot", *arguments).wait()
+def test_bad_settings(here: Callable[..., Ended], tmp_path: Path, arguments: list[str], says: str) -> None:
+    (tmp_path / "broken.toml").write_text("[bot\n")
+    (tmp_path / "unknown.toml").write_text("[wait]\nlines_s = 1.0\n")
+    (tmp_path / "zero.toml").write_text("[wait]\nline_s = 0.0\n")
+    ended = here("bot", *arguments)
     assert ended.code == 2
     assert ended.err.count("\n") == 1
     assert says in ended.err

@@ -10,7 +10,7 @@ import re
 import resource
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -314,17 +314,17 @@ def _listening() -> list[tuple[str, int]]:
         (["m", "my games/leduc.game", "1", "1", "A", "B"], "game 'my games/leduc.game': expected printable"),
     ],
 )
-def test_bad_arguments(run: Processes, arguments: list[str], says: str) -> None:
+def test_bad_arguments(here: Callable[..., Ended], tmp_path: Path, arguments: list[str], says: str) -> None:
     """And no file is touched."""
-    (run.folder / "my games").mkdir()
-    (run.folder / "my games/leduc.game").write_text(game_text(load_game("leduc").game))
-    ended = run.paratus("deal", *arguments).wait()
+    (tmp_path / "my games").mkdir()
+    (tmp_path / "my games/leduc.game").write_text(game_text(load_game("leduc").game))
+    ended = here("deal", *arguments)
     assert ended.code == 2
     assert ended.out == ""
     assert ended.err.startswith("paratus deal: ")
     assert ended.err.count("\n") == 1
     assert says in ended.err
-    assert not list(run.folder.glob("*log"))
+    assert not list(tmp_path.glob("*log"))
 
 
 def test_quiet_keeps_errors_warnings_and_the_score(run: Processes, clean_log: list[str]) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -363,19 +363,20 @@ def test_a_second_runner_is_refused(run: Processes) -> None:
     assert runner.running
 
 
-def test_another_plan_in_the_same_folder_is_refused(run: Processes) -> None:
+def test_another_plan_in_the_same_folder_is_refused(run: Processes, here: Callable[..., Ended]) -> None:
     (run.folder / "m").mkdir()
     assert start(run, hands=5).wait().code == 0
+    asked = ("match", HOLDEM, "random", "random", "--hands", 5, "--seed", 4, "--out", "m")
     for changed, says in (
         (("--hands", 6), "hands is 5, asked for 6"),
         (("--seed", 5), "seed is 4, asked for 5"),
         (("--duplicate",), "duplicate is false, asked for true"),
         (("--t_response", 1), "limits_ms is [600000, 600000, 7000], asked for [1, 600000, 7000]"),
     ):
-        ended = start(run, *changed, hands=5).wait()
+        ended = here(*asked, *changed)
         assert ended.code == 2
         assert ended.last_line == f"paratus match: m holds another match: {says}: choose another --out"
-    assert "another match: agents is" in start(run, hands=5, agents=("random", "all-in")).wait().last_line
+    assert "another match: agents is" in here(*asked[:3], "all-in", *asked[4:]).last_line
 
 
 # --- Strangers and failures -------------------------------------------------------------------------------------------
@@ -471,13 +472,13 @@ def test_no_program(run: Processes) -> None:
         ((LEDUC, "paratus", "random"), "agent paratus plays heads-up no-limit hold'em, not leduc: expected another"),
     ],
 )
-def test_bad_arguments(run: Processes, arguments: tuple[str, ...], says: str) -> None:
-    (run.folder / "plain.txt").write_text("")
-    ended = run.paratus("match", *arguments).wait()
+def test_bad_arguments(here: Callable[..., Ended], tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    (tmp_path / "plain.txt").write_text("")
+    ended = here("match", *arguments)
     assert ended.code == 2
     assert says in ended.err
     assert ended.err.count("\n") == 1
-    assert not (run.folder / "matches").exists()
+    assert not (tmp_path / "matches").exists()
 
 
 @pytest.mark.parametrize("agent", ["blueprint", "slumbot-style", "limited", "paratus"])

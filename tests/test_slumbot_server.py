@@ -5,13 +5,13 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from processes import Process, Processes
+from processes import Ended, Process, Processes
 
 from dealer_tools.formats.slumbot import parse_reply, read_betting
 
@@ -259,9 +259,8 @@ def test_one_name_and_faults_on_request(tmp_path: Path, monkeypatch: pytest.Monk
         (["--agent", "random", "--user", "me", "--password-file", "nowhere"], "slumbot.password_file = 'nowhere'"),
     ],
 )
-def test_options_that_are_refused(options: list[str], said: str, tmp_path: Path) -> None:
-    with Processes(tmp_path) as run:
-        ended = run.paratus("slumbot-server", *options).wait()
-        assert ended.code == 2
-        assert said in ended.last_line
-        assert len(ended.err.splitlines()) == 1
+def test_options_that_are_refused(options: list[str], said: str, here: Callable[..., Ended]) -> None:
+    ended = here("slumbot-server", *options)
+    assert ended.code == 2
+    assert said in ended.last_line
+    assert len(ended.err.splitlines()) == 1
