@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from bot import cli
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.aivat import Aivat, Parts
 from dealer_tools.scoring.holdings import F64, Holdings
-from dealer_tools.scoring.learned import LEAST_HANDS, RUN, Mixture, fit, runs
+from dealer_tools.scoring.learned import LEAST_HANDS, Mixture, deal_of, fit
 from dealer_tools.scoring.sources import Hands
 from dealer_tools.scoring.values import Equity, Zero
 from protocol.cards import Card
@@ -92,12 +93,14 @@ def test_no_other_weights_leave_less(hands: Hands) -> None:
             assert scores(Mixture(parts, weights + step * moved), some).std(ddof=1) > found.learned
 
 
-def test_runs_of_hands(hands: Hands) -> None:
-    played = hands.hands[:20]
-    assert len(set(runs(played))) == 20 - RUN + 1
-    assert runs(played[3:14]) == runs(played)[3 : 14 - RUN + 1]
-    assert not {*runs(played[::-1])} & {*runs(played)}
-    assert runs([PlayedHand("elsewhere", each.record) for each in played]) == runs(played)
+def test_a_deal_is_its_number_and_its_cards(hands: Hands) -> None:
+    played = hands.hands[:30]
+    assert len({deal_of(each) for each in played}) == 30
+    for each in played:
+        deal = each.record.deal
+        swapped = replace(each.record, deal=deal._replace(hole=deal.hole[::-1]), names=each.record.names[::-1])
+        assert deal_of(PlayedHand("elsewhere", swapped)) == deal_of(each)
+        assert deal_of(PlayedHand("", replace(each.record, hand=each.record.hand + 1))) != deal_of(each)
 
 
 # --- From the command line --------------------------------------------------------------------------------------------
@@ -136,14 +139,13 @@ def test_other_hands_are_scored_and_these_are_refused(matches: Path, capsys: pyt
     assert aivat["sd_mbb"] > 0
     for seen in (
         (matches / "m5",),
-        (matches / "m5", "--hands", 30),
+        (matches / "m5", "--hands", 4),
         (matches / "m5/reverse/match.log",),
         (matches / "m6", matches / "m5", "--player", "random"),
     ):
         line = refusal(capsys, *seen, "--values", values)
-        assert "was fitted on this hand and the 7 after it" in line
+        assert "was fitted on this deal, and on " in line
         assert "match.log" in line
-    assert "4 hands are too few" in refusal(capsys, matches / "m6", "--hands", 4, "--values", values)
 
 
 def test_what_was_learned_is_shown(matches: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +176,7 @@ def test_what_was_learned_is_shown(matches: Path, capsys: pytest.CaptureFixture[
         ({"parts": [{"name": "equity", "digest": "2", "weights": [1.0, 1e9]}]}, "parts.0.weights.1 = 1000000000.0"),
         ({"parts": [{"name": "blueprint", "digest": "2", "weights": [1.0, 1.0]}]}, "blueprint"),
         ({"parts": [{"name": "learned", "digest": "2", "weights": [1.0, 1.0]}]}, "mixed of 'learned': expected of"),
-        ({"runs": ["x"]}, "runs.0 = 'x': expected text like ^[0-9a-f]{16}$"),
+        ({"deals": ["x"]}, "deals.0 = 'x': expected text like ^[0-9a-f]{16}$"),
     ],
 )
 def test_files_that_are_refused(

@@ -4,13 +4,15 @@ After M. White and M. Bowling, Learning a Value Analysis Tool for Agent Evaluati
 a hand is not over, v is a weighted sum of other value functions, with weights of its own for each street. What AIVAT
 makes of a hand is affine in v, so the weights whose results vary least over the hands are a least-squares solution.
 
-v must not know the hands that are scored by it: the file remembers what it was fitted on, as a hash for each run of
-`RUN` hands in a row. Shorter runs (single hands) come again by chance in small games, where nothing is wrong with that.
+v must not know the luck of the hands that are scored by it: the file remembers the deals that it was fitted on (number
+of the hand and hole cards, whoever held them: a deal that is played again with the seats swapped has the same luck).
+In small games deals come again by chance, so there it takes more of them than chance explains.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -29,9 +31,11 @@ from dealer_tools.scoring.holdings import F64, Holdings, ScoreError
 from dealer_tools.scoring.sources import Hands
 from dealer_tools.scoring.values import Side, Values, Zero
 from protocol.cards import Card, cards_text
+from protocol.game import Game
 from protocol.state import State
 
-RUN: Final = 8
+_SURELY: Final = 6.0
+"""Standard deviations from what chance explains."""
 LEAST_HANDS: Final = 100
 """Weights that are fitted on fewer say more about those hands than about others."""
 _MOST_HANDS: Final = 200_000
@@ -65,8 +69,8 @@ class LearnedRecord(_Strict):
     """Who was scored in the hands that it is fitted on."""
     hands: int = Field(ge=LEAST_HANDS, le=_MOST_HANDS)
     parts: list[PartRecord] = Field(min_length=1, max_length=10)
-    runs: list[Hash] = Field(min_length=1, max_length=_MOST_HANDS)
-    """Of the hands that it is fitted on."""
+    deals: list[Hash] = Field(min_length=1, max_length=_MOST_HANDS)
+    """That it was fitted on."""
 
 
 class Mixture:
@@ -137,7 +141,7 @@ def fit(hands: Hands, holdings: Holdings, parts: Sequence[Values], tell: Callabl
             PartRecord(name=part.name, digest=part.digest, weights=row.tolist())
             for part, row in zip(parts, rows, strict=True)
         ],
-        runs=sorted(set(runs(hands.hands))),
+        deals=sorted({deal_of(played) for played in hands.hands}),
     )
     raw = [played.record.values[played.record.names.index(hands.player)] for played in hands.hands]
     return Fit(
@@ -188,20 +192,10 @@ def _least(zero: F64, added: F64) -> F64:
     return weights
 
 
-def runs(hands: Sequence[PlayedHand]) -> list[str]:
-    """A hash for each run of hands in a row."""
-    texts = [_text(played) for played in hands]
-    return [
-        blake2b("\n".join(texts[begin : begin + RUN]).encode(), digest_size=8).hexdigest()
-        for begin in range(len(texts) - RUN + 1)
-    ]
-
-
-def _text(played: PlayedHand) -> str:
-    """A hand, in whatever file it stands."""
-    record = played.record
-    cards = [cards_text(cards) for cards in (*record.deal.hole, record.deal.board)]
-    return " ".join([str(record.hand), record.state.betting, *cards, *record.names])
+def deal_of(played: PlayedHand) -> str:
+    """A hash of number and hole cards, in whatever file the hand stands."""
+    holes = sorted(cards_text(sorted(hole)) for hole in played.record.deal.hole)
+    return blake2b(f"{played.record.hand} {' '.join(holes)}".encode(), digest_size=8).hexdigest()
 
 
 def write_learned(path: Path, record: LearnedRecord) -> None:
@@ -236,13 +230,18 @@ def read_learned(path: Path, holdings: Holdings, part_of: Callable[[str], Values
 
 
 def check_unseen(path: Path, record: LearnedRecord, hands: Sequence[PlayedHand]) -> None:
-    """Hands that v was fitted on must not be scored by it: it knows their luck."""
-    if len(hands) < RUN:
-        raise ScoreError(f"--values {path}: {len(hands)} hands are too few to tell whether it was fitted on them")
-    seen = {*record.runs}
-    for number, found in enumerate(runs(hands)):
-        if found in seen:
-            raise ScoreError(
-                f"{hands[number].where}: --values {path} was fitted on this hand and the {RUN - 1} after it: "
-                "expected hands that it has not seen"
-            )
+    """Deals that v was fitted on must not be scored by it: it knows their luck."""
+    fitted = {*record.deals}
+    seen = [played for played in hands if deal_of(played) in fitted]
+    by_chance = len(hands) / _num_deals(hands[0].record.state.game)
+    if len(seen) >= min(2, len(hands)) and len(seen) > by_chance + _SURELY * math.sqrt(by_chance):
+        raise ScoreError(
+            f"{seen[0].where}: --values {path} was fitted on this deal, and on {len(seen):,} of {len(hands):,} in all: "
+            "expected deals that it has not seen"
+        )
+
+
+def _num_deals(game: Game) -> float:
+    """In how many ways hole cards can be dealt, whoever gets which."""
+    cards, held = len(game.deck()), game.num_hole_cards
+    return math.comb(cards, held) * math.comb(cards - held, held) / 2
