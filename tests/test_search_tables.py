@@ -284,6 +284,7 @@ def test_the_trunk_put_together_from_its_own_flops_is_the_trunk() -> None:
     assert target.exploitability().best_response == pytest.approx(whole_game.exploitability().best_response, rel=1e-6)
 
 
+@pytest.mark.proof
 def test_safe_search_is_safe_and_all_flops_together_are_least() -> None:
     subgame, found = trunk()
     before = cards.put_in(subgame, found.averages).exploitability().mbb
