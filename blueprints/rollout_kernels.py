@@ -31,7 +31,7 @@ import numpy as np
 from blueprints.train.layout import F32, I32
 from blueprints.train.tiles import pick, turn, turn_some, weigh
 from blueprints.train.walk import _expand, _zero
-from solver.compiled import kernels_in
+from solver.compiled import inlined, kernels_in
 from solver.sweeps import MAX_VECTORS, folds, showdowns
 from solver.vectors import LANES, add, address, div, fetch_add, if_positive, item, load, mul, splat, store
 
@@ -256,7 +256,7 @@ def _places(parts, frame, part, hands):
     return frame.reaches[before] + place, frame.values[before] + place, come * hands, come
 
 
-@kernel
+@inlined
 def _visit(parts, deal, strategies, play, players, top, shared, frame, scratch):
     """A part that follows part 0, and all that follows it."""
     hands = deal.order.size

@@ -61,3 +61,11 @@ def kernels_in(*files):
 
 
 kernel = kernels_in()
+
+
+def inlined(function):
+    """The decorator of what is written into its callers before they are compiled; for what has few of them.
+
+    A kernel is optimised and emitted with all that it calls: one more between a caller and much code costs seconds.
+    """
+    return njit(inline="always")(function)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solver.compiled import kernel
+from solver.compiled import inlined, kernel
 from solver.gates import NO_GATE, choose, learn
 from solver.sweeps import chunk, chunks, folds, payoffs, showdowns
 from solver.tables import Work
@@ -411,7 +411,7 @@ def _come_up(trees, deals, scratch, top, work, board, part, delivered, delivered
                 store(watch.values, here, add(mul(load(watch.values, here), kept), value))
 
 
-@kernel
+@inlined
 def _visit(trees, deals, scratch, top, work, board, delivered, delivered_at):
     """All of a board of the last street, part by part."""
     s = deals.street[board]
@@ -439,7 +439,7 @@ def _collect(trees, deals, me, board, delivered, delivered_at, target, target_at
                     target[here + hand] += chance * delivered[there + of[hand]]
 
 
-@kernel
+@inlined
 def _work(batch, number):
     """A pass of a batch."""
     me = batch.players[number]
@@ -449,7 +449,7 @@ def _work(batch, number):
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def _take_tasks(trees, deals, scratch, top, work):
     """Do tasks until none is left: boards of the second street with all that follow."""
     hands = deals.hands[work.me]
@@ -476,7 +476,7 @@ def _take_tasks(trees, deals, scratch, top, work):
                 _collect(trees, deals, work.me, board, delivered, at, scratch.value, scratch.begin[s - 1])
 
 
-@kernel
+@inlined
 def _lead_pass(trees, deals, scratch, top, work, number, result):
     """A pass over several streets, whose tasks other threads take as well."""
     _go_down(trees, deals, scratch, top, work, _ZERO, trees.part_at[0])

@@ -36,6 +36,7 @@ import numpy as np
 from blueprints.train.compiled import kernel
 from blueprints.train.layout import F32, I32, I64
 from blueprints.train.tiles import pick, turn, turn_some, weigh
+from solver.compiled import inlined
 from solver.sweeps import folds, showdowns
 from solver.vectors import (
     LANES,
@@ -400,7 +401,7 @@ def _top(hands):
     return (np.int64(0), step), (2 * step, 3 * step), np.int64(LANES)
 
 
-@kernel
+@inlined
 def visit(parts, deal, strategies, training, top, above, places, frame, scratch):
     """A part and all that follows it, whose frames are in the scratch."""
     hands, frames = deal.order.size, scratch.frames
