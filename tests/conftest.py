@@ -14,7 +14,6 @@ from records import RECORDS, Record, read_record
 from xdist.scheduler import LoadFileScheduling
 
 from bot import cli
-from solver.threads import available_cores
 
 # The same examples every time, so that a failure is the change's and not the day's; `make proof` looks for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -68,12 +67,6 @@ class ByFile(LoadFileScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)  # so that tests also run with `-p no:xdist`
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than cores: many tests wait for processes."""
-    return available_cores() + 1
-
-
-@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
     return ByFile(config, log)
 
