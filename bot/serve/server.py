@@ -165,7 +165,10 @@ class Server:
                 self._group = group
                 watching = group.create_task(self.metrics.watch_loop())
                 for section in self.config.match:
+                    if self.stopping:
+                        break
                     self.join(section)
+                    await asyncio.sleep(0)  # a hundred at once would hold the loop
                 workers = len(self.pool.places)
                 self.log.tell("ready", control=where, matches=len(self.matches), workers=workers)
                 await self._until_told()
