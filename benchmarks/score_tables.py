@@ -33,7 +33,7 @@ class _Match:
 
 _ALL = "raw,all-in,chance,imaginary,imaginary+chance,aivat"
 _MATCHES = (
-    _Match("blueprint", 25_000, 77, f"{_ALL},self-play"),
+    _Match("blueprint", 25_000, 77, f"{_ALL},aivat-both"),
     _Match("always-call", 5_000, 78, _ALL),
     _Match("random", 5_000, 78, _ALL),
 )
@@ -90,7 +90,7 @@ _HEAD = """\
 
 Written by `make proof-score`. Agent `blueprint`, as it ships, in duplicate matches of hold'em without limit, 200 big
 blinds, through the dealer. Standard deviations are of single hands, errors of deals that were played twice: so `raw`
-here is what duplicate alone brings. AIVAT knows the policies of one side, `self-play` those of both.
+here is what duplicate alone brings. AIVAT knows the policies of one side, `aivat-both` those of both.
 """
 
 

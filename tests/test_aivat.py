@@ -27,7 +27,7 @@ PARTS = {
     "actions alone": Parts(chance=False),
     "aivat": Parts(),
     "one history": Parts(imagine=False),
-    "self-play": Parts(theirs=True),
+    "aivat-both": Parts(theirs=True),
 }
 EXACT = 1e-9
 
@@ -63,7 +63,7 @@ def values_of(name: str, holdings: Holdings) -> Values:
 @pytest.mark.parametrize(
     ("parts", "values", "position"),
     [
-        *[(parts, "random", number % 2) for number, parts in enumerate(PARTS) if parts in ("aivat", "self-play")],
+        *[(parts, "random", number % 2) for number, parts in enumerate(PARTS) if parts in ("aivat", "aivat-both")],
         ("aivat", "learned", 1),
         *some_of(
             [
@@ -72,7 +72,7 @@ def values_of(name: str, holdings: Holdings) -> Values:
                 *[(parts, "random", number % 2) for number, parts in enumerate(PARTS)],
                 *[("aivat", values, side) for side in (0, 1) for values in ("zero", "absurd", "random")],
                 ("mivat", "equity", 1),
-                ("self-play", "equity", 0),
+                ("aivat-both", "equity", 0),
             ],
             every=5,
         ),

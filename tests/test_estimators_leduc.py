@@ -95,4 +95,4 @@ def test_intervals_cover(equilibrium: Play) -> None:
         inside = np.mean([each.low_mbb <= expected <= each.high_mbb for each in found])
         assert inside == pytest.approx(0.95, abs=0.015), name
         deviations_of[name] = np.mean([each.sd_mbb for each in found])
-    assert deviations_of["self-play"] < deviations_of["aivat"] < deviations_of["imaginary"] < deviations_of["raw"]
+    assert deviations_of["aivat-both"] < deviations_of["aivat"] < deviations_of["imaginary"] < deviations_of["raw"]

@@ -158,7 +158,7 @@ BAD = {
         plan_text(FAST, pairings=[["jam", "random"], ["random", "jam"]]),
         "pairings = 'jam v random': given 2 times: expected different ones",
     ),
-    "an estimator that is none": (plan_text(FAST, estimator="luck"), "estimator = 'luck': expected 'raw' or 'aivat'"),
+    "an estimator that is none": (plan_text(FAST, estimator="luck"), "estimator = 'luck': expected 'raw', 'aivat' or "),
     "too little memory": (
         plan_text(FAST, memory_mib=100),
         "memory_mib = 100: random v caller needs 450: expected as much",
@@ -189,6 +189,9 @@ def test_strangers_are_not_told_how_to_play(tmp_path):
         load_plan(path)
     path.write_text(plan_text({"a": program, "b": program}, estimator="aivat"))
     with pytest.raises(ConfigError, match="estimator = 'aivat': no policies of a nor of b: expected 'raw'"):
+        load_plan(path)
+    path.write_text(plan_text({"ours": "random", "b": program}, estimator="aivat-both"))
+    with pytest.raises(ConfigError, match="'aivat-both': not the policies of both ours and b: expected 'aivat' or"):
         load_plan(path)
 
 

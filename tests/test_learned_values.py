@@ -148,6 +148,17 @@ def test_other_hands_are_scored_and_these_are_refused(matches: Path, capsys: pyt
         assert "match.log" in line
 
 
+def test_a_hand_is_shown_by_what_was_learned(matches: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replay = ("replay", str(matches / "m6/forward/match.log"), "--hand", "3", "--as-json", "--values")
+    capsys.readouterr()
+    assert cli.main([*replay, str(matches / "v.json")]) == 0
+    learned = json.loads(capsys.readouterr().out)["values"]
+    assert cli.main([*replay, "equity"]) == 0
+    assert (learned["name"], json.loads(capsys.readouterr().out)["values"]["name"]) == ("learned", "equity")
+    assert cli.main([*replay, str(matches / "none.json")]) == 2
+    assert "expected one of blueprint, equity, zero, ready, or a file of --fit" in capsys.readouterr().err
+
+
 def test_what_was_learned_is_shown(matches: Path, capsys: pytest.CaptureFixture[str]) -> None:
     again = matches / "again.json"
     capsys.readouterr()

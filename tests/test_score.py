@@ -21,8 +21,11 @@ from dealer_tools.formats.records import PlayedHand
 from dealer_tools.results import Estimate
 from dealer_tools.scoring.estimators import ESTIMATORS, Scorer
 from dealer_tools.scoring.holdings import Holdings
+from dealer_tools.scoring.report import table
+from dealer_tools.scoring.results import make_result
+from dealer_tools.scoring.shares import LOT
 from dealer_tools.scoring.sources import read_hands
-from dealer_tools.scoring.values import Equity
+from dealer_tools.scoring.values import Equity, Zero
 from protocol.cards import parse_cards
 from protocol.game import load_game
 from protocol.kernels import rank_runouts
@@ -111,8 +114,7 @@ def test_the_table_of_a_match(match: Path, capsys: pytest.CaptureFixture[str]) -
     assert document["player"] == "random"
     assert document["hands"] == 2 * HANDS
     assert document["pairs"] == HANDS
-    single = {name for name, each in ESTIMATORS.items() if not each.theirs}
-    assert set(rows) == single
+    assert list(rows) == [*ESTIMATORS]
     assert all(row["observations"] == HANDS for row in rows.values())
     assert rows["raw"]["mean_mbb"] == pytest.approx(result["players"]["random"]["mean_mbb"])
     assert rows["raw"]["se_mbb"] == pytest.approx(result["players"]["random"]["se_mbb"])
@@ -129,12 +131,27 @@ def test_the_table_of_a_match(match: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_both_policies_and_either_player(match: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What one wins the other loses, by every estimator that treats both alike."""
-    ours = score(capsys, match, "--estimators", "all-in,chance,self-play")["estimators"]
-    theirs = score(capsys, match, "--player", "always-raise", "--estimators", "all-in,chance,self-play")["estimators"]
-    assert list(ours) == ["raw", "all-in", "chance", "self-play"]
+    ours = score(capsys, match, "--estimators", "all-in,chance,aivat-both")["estimators"]
+    theirs = score(capsys, match, "--player", "always-raise", "--estimators", "all-in,chance,aivat-both")["estimators"]
+    assert list(ours) == ["raw", "all-in", "chance", "aivat-both"]
     for name in ("raw", "all-in", "chance"):
         assert ours[name]["mean_mbb"] == pytest.approx(-theirs[name]["mean_mbb"])
-    assert ours["self-play"]["sd_mbb"] < ours["raw"]["sd_mbb"]
+    assert ours["aivat-both"]["sd_mbb"] < ours["raw"]["sd_mbb"]
+
+
+def test_several_processes_say_the_same(match: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alone, together = (score(capsys, match, "--cores", cores) for cores in (1, 2))
+    assert 2 * HANDS > LOT
+    assert alone == together
+
+
+def test_what_luck_does_not_explain_is_said(match: Path) -> None:
+    hands = read_hands([match], "random")
+    scorer = Scorer(Holdings(hands.game), Zero(), ["raw", "aivat"])
+    chips = scorer.score_all(hands)
+    assert "standard errors from raw" not in table(make_result(hands, scorer, chips), Zero(), {})
+    wrong = chips | {"aivat": chips["raw"] + np.random.default_rng(3).normal(5.0, 5.0, 2 * HANDS)}
+    assert "note: aivat is +" in table(make_result(hands, scorer, wrong), Zero(), {})
 
 
 def test_text_picture_and_page(match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

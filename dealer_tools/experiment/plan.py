@@ -79,7 +79,7 @@ class ExperimentPlan(_Section):
     hands: int = Field(ge=2, le=MAX_HANDS)
     seeds: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_SEED)], ...], Field(strict=False, min_length=1)] = (0,)
     duplicate: bool = True
-    estimator: Literal["raw", "aivat"] = "raw"
+    estimator: Literal["raw", "aivat", "aivat-both"] = "raw"
     values: Literal["", "blueprint", "equity", "zero"] = ""
     level: float = Field(default=0.05, gt=0, lt=1)
     think_s: float = Field(default=4.0, gt=0, le=1e6)
@@ -155,8 +155,13 @@ def _check(plan: ExperimentPlan) -> None:
     for agent in plan.agents:
         _check_agent(agent, game)
     for a, b in plan.pairs:
-        if plan.estimator == "aivat" and not (plan.agent(a).ours or plan.agent(b).ours):
+        known = [name for name in (a, b) if plan.agent(name).ours]
+        if plan.estimator == "aivat" and not known:
             raise ConfigError(f"estimator = 'aivat': no policies of {a} nor of {b}: expected 'raw'")
+        if plan.estimator == "aivat-both" and len(known) < 2:
+            raise ConfigError(
+                f"estimator = 'aivat-both': not the policies of both {a} and {b}: expected 'aivat' or 'raw'"
+            )
     for task in tasks_of(plan, game):
         _check_budget(plan, task)
 

@@ -26,9 +26,9 @@ from dealer_tools.experiment.worker import MATCHES
 from dealer_tools.formats.stores import StoredMatch
 from dealer_tools.plan import read_document
 from dealer_tools.results import Estimate, read_values
-from dealer_tools.scoring.estimators import Scorer, available
+from dealer_tools.scoring.estimators import BOTH, Scorer, available
 from dealer_tools.scoring.holdings import Holdings, ScoreError
-from dealer_tools.scoring.results import RAW, Result, score_hands
+from dealer_tools.scoring.results import RAW, Result, make_result
 from dealer_tools.scoring.sources import read_hands
 from dealer_tools.scoring.values import Values
 from dealer_tools.scoring.valuing import choose_values
@@ -111,7 +111,7 @@ def read_results(
 ) -> Experiment:
     """From the finished matches; `tell` hears how many are read, `page` is given the score of each."""
     holdings = Holdings(tasks[0].match.game)
-    values = choose_values(plan.values or None if plan.estimator == "aivat" else "zero", None, holdings)
+    values = choose_values(plan.values or None if plan.estimator != RAW else "zero", None, holdings)
     scored: dict[Pair, list[float]] = {pair: [] for pair in plan.pairs}
     raw: dict[Pair, list[float]] = {pair: [] for pair in plan.pairs}
     for number, task in enumerate(tasks):
@@ -128,7 +128,7 @@ def read_results(
     revisions = tuple(dict.fromkeys(str(document["revision"]) for document in documents))
     agents = tuple(_agent(agent.name, pairs, tasks, documents, folder) for agent in plan.agents)
     seconds = math.fsum([document["seconds"] for document in documents])
-    return Experiment(plan, pairs, agents, values if plan.estimator == "aivat" else None, revisions, seconds)
+    return Experiment(plan, pairs, agents, values if plan.estimator != RAW else None, revisions, seconds)
 
 
 def _raw(task: Task, folder: Path) -> list[float]:
@@ -151,15 +151,15 @@ def _scored(
 ) -> list[float]:
     """Observations by the estimator asked for: of the first player, or of the second with their signs turned."""
     player = next((name for name in task.pair if plan.agent(name).ours), task.pair[0])
-    hands = read_hands([folder / MATCHES / task.name], player)
+    hands = read_hands([folder / MATCHES / task.name], player, both=plan.estimator == BOTH)
     if hands.refused:
         raise ScoreError(f"match {task.name}: {hands.refused[0].where}: {hands.refused[0].reason}")
     missing = available(hands.hands, player)
     if plan.estimator in missing:
         raise ScoreError(f"match {task.name}: no {plan.estimator}: {missing[plan.estimator]}")
-    names = list(dict.fromkeys([RAW, plan.estimator]))
+    scorer = Scorer(holdings, values, list(dict.fromkeys([RAW, plan.estimator])))
     try:
-        result = score_hands(hands, Scorer(holdings, values, names), names)
+        result = make_result(hands, scorer, scorer.score_all(hands))
     except ScoreError as error:
         raise ScoreError(f"match {task.name}: {error}: remove its folder, and that match is played anew") from None
     page(task, result, values, {})

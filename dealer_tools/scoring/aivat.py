@@ -18,7 +18,7 @@ hands that would have played the same, as often as they would (imaginary observa
 
     the deal    one event, whose outcome is the opponent's hand; our own cards are summed over and have no term
     the board   each street's cards
-    a decision  each of ours; of the opponent only where its policy is truly known (self-play)
+    a decision  each of ours; of the opponent only where its policy is truly known
 
 Each has mean zero given H, whatever v is, as long as the logged policy is the one that was sampled from. v is the
 payoff where a hand is over. Where it ends with cards to come (all-in) the payoff is its mean over them, which is what

@@ -5,20 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from dealer_tools.formats.reading import write_text
 from dealer_tools.progress import HandsBar
-from dealer_tools.scoring.estimators import ESTIMATORS, Scorer, available
+from dealer_tools.scoring.estimators import ESTIMATORS, available
 from dealer_tools.scoring.holdings import Holdings, ScoreError
-from dealer_tools.scoring.learned import check_unseen, fit, fit_document, fit_table, read_learned, write_learned
+from dealer_tools.scoring.learned import fit, fit_document, fit_table, write_learned
 from dealer_tools.scoring.picture import totals_svg
 from dealer_tools.scoring.report import document, page, table
-from dealer_tools.scoring.results import RAW, score_hands
-from dealer_tools.scoring.sources import Hands, first_hands, read_hands
-from dealer_tools.scoring.values import Equity, Values, Zero
+from dealer_tools.scoring.results import RAW, make_result
+from dealer_tools.scoring.shares import LEAST_HANDS, Job, score_on
+from dealer_tools.scoring.sources import first_hands, read_hands
+from dealer_tools.scoring.values import Equity
 from dealer_tools.scoring.valuing import VALUES, choose_values
 from protocol.errors import ConfigError, quote
+from solver.threads import available_cores
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--estimators",
         metavar="A,B",
-        help=f"of {', '.join(ESTIMATORS)} (default: all but self-play that can be had)",
+        help=f"of {', '.join(ESTIMATORS)} (default: all that can be had)",
     )
     parser.add_argument(
         "--values",
@@ -41,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--blueprint", metavar="FILE", type=Path, help="the blueprint of `--values blueprint`")
     parser.add_argument("--hands", metavar="N", type=int, help="only the first N")
+    parser.add_argument(
+        "--cores",
+        metavar="N",
+        type=int,
+        help=f"processes (default: one for each core, if {LEAST_HANDS:,} hands or more)",
+    )
     parser.add_argument("--json", action="store_true", help="print a document instead of a table")
     parser.add_argument("--plot", metavar="FILE", type=Path, help="running totals with their bands, as SVG")
     parser.add_argument("--html", metavar="FILE", type=Path, help="all of it as one page for a browser")
@@ -53,21 +62,22 @@ def run_command(options: argparse.Namespace) -> int:
     for path in (options.plot, options.html, options.fit):
         if path is not None and not path.resolve().parent.is_dir():
             raise ConfigError(f"{path}: no such folder: expected one that is there")
-    if options.hands is not None and options.hands < 1:
-        raise ConfigError(f"--hands {options.hands}: expected at least 1")
+    for name in ("hands", "cores"):
+        if (number := getattr(options, name)) is not None and number < 1:
+            raise ConfigError(f"--{name} {number}: expected at least 1")
     if options.fit is not None:
         return _fit(options)
     asked = _asked(options.estimators)
     both = any(ESTIMATORS[name].theirs for name in asked)
-    hands = first_hands(read_hands(options.paths, options.player, both=both), options.hands)
+    job = Job(tuple(options.paths), options.player, both, options.hands, (), options.values, options.blueprint)
+    hands = job.read()
     missing = {name: why for name, why in available(hands.hands, hands.player).items() if name in asked}
-    names = _chosen(asked, missing, by_name=options.estimators is not None)
-    holdings = Holdings(hands.game)
-    needed = any(ESTIMATORS[name].policies for name in names)
-    values = _values(options, holdings, hands) if needed else Zero()
-    scorer = Scorer(holdings, values, names)
+    job = replace(job, names=tuple(_chosen(asked, missing, by_name=options.estimators is not None)))
+    scorer = job.scorer(hands)
+    cores = options.cores or (available_cores() if len(hands.hands) >= LEAST_HANDS else 1)
     with HandsBar(f"score {hands.player}", len(hands.hands)) as bar:
-        result = score_hands(hands, scorer, names, bar.show)
+        result = make_result(hands, scorer, score_on(cores, job, hands, scorer, bar.show))
+    values = scorer.values
     print(json.dumps(document(result, values, missing), indent=2) if options.json else table(result, values, missing))
     if options.plot is not None:
         write_text(options.plot, totals_svg(result))
@@ -81,7 +91,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     """Learn a value function and say what it leaves."""
-    for name in ("estimators", "values", "plot", "html"):
+    for name in ("estimators", "values", "cores", "plot", "html"):
         if getattr(options, name) is not None:
             raise ConfigError(f"--{name} with --fit, which scores nothing: expected one of them")
     hands = first_hands(read_hands(options.paths, options.player), options.hands)
@@ -96,28 +106,10 @@ def _fit(options: argparse.Namespace) -> int:
     return 0
 
 
-def _values(options: argparse.Namespace, holdings: Holdings, hands: Hands) -> Values:
-    """By name, or those of a file, which must not know these hands."""
-    if options.values is None or options.values in VALUES:
-        return choose_values(options.values, options.blueprint, holdings)
-    path = Path(options.values)
-    if not path.is_file():
-        raise ConfigError(f"--values {quote(options.values)}: expected one of {', '.join(VALUES)}, or a file of --fit")
-
-    def part_of(name: str) -> Values:
-        if name not in VALUES:
-            raise ScoreError(f"--values {path}: mixed of {quote(name)}: expected of {', '.join(VALUES)}")
-        return choose_values(name, options.blueprint, holdings)
-
-    learned, record = read_learned(path, holdings, part_of)
-    check_unseen(path, record, hands.hands)
-    return learned
-
-
 def _asked(text: str | None) -> list[str]:
     """Names of estimators, raw first."""
     if text is None:
-        return [name for name, each in ESTIMATORS.items() if not each.theirs]
+        return [*ESTIMATORS]
     asked = [word.strip() for word in text.split(",")]
     for name in asked:
         if name not in ESTIMATORS:

@@ -6,7 +6,7 @@
     imaginary   the mean over all hands that the player could have held, as often as it would have played so
     imaginary+chance   both, by the values that AIVAT uses
     aivat       that, and the luck of the player's own draws among actions
-    self-play   that, and of the opponent's: its policies must be known too
+    aivat-both  that, and of the opponent's: its policies must be known too
 
 All have the same expectation, so any of them may be quoted, but it has to be chosen before looking. Those from
 `imaginary` on need the player's policies; all but `raw` and, mostly, `all-in` need the cards of both players in every
@@ -26,12 +26,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.aivat import Aivat, Corrected, Kind, Parts
-from dealer_tools.scoring.holdings import Holdings
+from dealer_tools.scoring.holdings import F64, Holdings
+from dealer_tools.scoring.sources import Hands
 from dealer_tools.scoring.values import Equity, Values
 
 _ALL_IN: Final = "all-in"
+BOTH: Final = "aivat-both"
 _ONE_HISTORY: Final = Parts(imagine=False, ours=False)
 
 
@@ -65,7 +69,7 @@ ESTIMATORS: Final = {
         _of("imaginary", "all hands that would have played so", policies=True),
         _of("imaginary+chance", "both", "deal", "board", policies=True),
         _of("aivat", "and our own draws", "deal", "board", "ours", policies=True),
-        _of("self-play", "and the opponent's", "deal", "board", "ours", "theirs", policies=True, theirs=True),
+        _of(BOTH, "and the opponent's", "deal", "board", "ours", "theirs", policies=True, theirs=True),
     )
 }  # fmt: skip
 
@@ -106,6 +110,16 @@ class Scorer:
                 alone = alone or self._equity.score(played, player, _ONE_HISTORY)
                 found[each.name] = _total(alone, each.kinds)
         return found, group
+
+    def score_all(self, hands: Hands, tell: Callable[[int], None] = lambda done: None) -> dict[str, F64]:
+        """Chips of each hand by estimator; `tell` hears how many are done."""
+        chips = {each.name: np.zeros(len(hands.hands)) for each in self._chosen}
+        for number, played in enumerate(hands.hands):
+            found, _ = self.score(played, hands.player)
+            for name, won in found.items():
+                chips[name][number] = won
+            tell(number + 1)
+        return chips
 
 
 def _total(corrected: Corrected, kinds: frozenset[Kind]) -> float:

@@ -21,7 +21,7 @@ from dealer_tools.scoring.aivat import Aivat, Corrected, Parts
 from dealer_tools.scoring.estimators import available
 from dealer_tools.scoring.holdings import F64, Holdings
 from dealer_tools.scoring.values import Values
-from dealer_tools.scoring.valuing import choose_values
+from dealer_tools.scoring.valuing import values_for
 from protocol.cards import Card, cards_text
 from protocol.hands import NUM_CLASSES, NUM_HANDS, HandClass, class_text, hand_classes_array
 from protocol.log import HandRecord
@@ -122,9 +122,9 @@ def make_replay(played: PlayedHand, player: str, values_name: str | None, bluepr
     missing = available([played], player)
     parts = Parts() if "aivat" not in missing else Parts(imagine=False, ours=False)
     if "chance" in missing:
-        values, corrected, why_not = choose_values("zero", None, holdings), None, missing["chance"]
+        values, corrected, why_not = values_for([played], "zero", None, holdings), None, missing["chance"]
     else:
-        values = choose_values(values_name if "aivat" not in missing else "equity", blueprint, holdings)
+        values = values_for([played], values_name if "aivat" not in missing else "equity", blueprint, holdings)
         corrected, why_not = Aivat(holdings, values).score(played, player, parts), missing.get("aivat", "")
     steps = tuple(_steps(played, player, holdings, corrected))
     return Replay(played, player, steps, corrected.chips if corrected else None, values, why_not)

@@ -29,9 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--player", metavar="NAME", help="whose eyes (default: the first whose policies are known)")
     parser.add_argument(
         "--values",
-        choices=VALUES,
+        metavar="NAME",
         default=READY,
-        help="what luck is measured by, as in `paratus score` (default: ready, the best that needs no waiting)",
+        help=f"what luck is measured by, as in `paratus score`: one of {', '.join(VALUES)}, or a file that --fit wrote "
+        "on other hands (default: ready, the best that needs no waiting)",
     )
     parser.add_argument("--blueprint", metavar="FILE", type=Path, help="the blueprint of `--values blueprint`")
     parser.add_argument("--brief", action="store_true", help="no grids")

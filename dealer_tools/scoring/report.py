@@ -16,6 +16,8 @@ from dealer_tools.scoring.results import Lucky, Result, Row
 from dealer_tools.scoring.values import Values
 
 _SHOWN_REFUSALS: Final = 5
+_TOO_FAR_APART: Final = 4.0
+"""Standard errors: once in 16,000 by luck."""
 
 
 def table(result: Result, values: Values, missing: dict[str, str]) -> str:
@@ -62,6 +64,12 @@ def _remarks(result: Result, values: Values, missing: dict[str, str]) -> list[st
         if row.values:
             by_values.setdefault(row.values, []).append(row.name)
     lines += [f"values of {', '.join(names)}: {each}" for each, names in by_values.items()]
+    apart = [row for row in result.rows if abs(row.errors_apart) > _TOO_FAR_APART]
+    lines += [
+        f"note: {row.name} is {row.errors_apart:+.1f} standard errors from raw, which luck alone does not explain: "
+        "were these the policies that played, and the cards dealt fairly?"
+        for row in apart
+    ]
     lines += [f"played by {identity}" for identity in hands.identities]
     lines += [f"no {name}: {reason}" for name, reason in missing.items()]
     if hands.refused:
@@ -108,6 +116,11 @@ def document(result: Result, values: Values, missing: dict[str, str]) -> dict[st
                 "values": row.values or None,
                 "worth_raw_hands": _finite(row.raw_hands),
                 "share_of_raw_sd": _finite(row.share),
+                "apart_from_raw": {
+                    "mean_mbb": row.apart.mean_mbb,
+                    "se_mbb": _finite(row.apart.se_mbb),
+                    "in_se": _finite(row.errors_apart),
+                },
             }
             for row in result.rows
         },

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,6 +51,13 @@ class Row:
     """Of raw's standard deviation that is left."""
     values: str
     """What it corrects by: a value function and its hash."""
+    apart: Estimate
+    """From raw, hand by hand: zero but for luck."""
+
+    @property
+    def errors_apart(self) -> float:
+        """Its mean from that of raw, in standard errors of the difference."""
+        return self.apart.mean_mbb / self.apart.se_mbb if self.apart.se_mbb else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +106,13 @@ class Result:
     """By estimator, each hand."""
 
 
-def score_hands(
-    hands: Hands, scorer: Scorer, names: Sequence[str], tell: Callable[[int], None] = lambda done: None
-) -> Result:
-    """Score all of them; `tell` hears how many are done."""
-    unit = 1000 / hands.game.big_blind
+def make_result(hands: Hands, scorer: Scorer, chips: dict[str, F64]) -> Result:
+    """The score of hands of which each estimator said so much."""
     known = all(played.baseline_chips is not None for played in hands.hands)
-    shown = [RAW, BASELINE, *[name for name in names if name != RAW]] if known else names
-    mbb = {name: np.zeros(len(hands.hands)) for name in shown}
-    for number, played in enumerate(hands.hands):
-        found, _ = scorer.score(played, hands.player)
-        if known:
-            found[BASELINE] = played.baseline_chips or 0.0
-        for name, chips in found.items():
-            mbb[name][number] = unit * chips
-        tell(number + 1)
-    best = names[-1]
-    rows = _rows(hands, mbb, {name: scorer.values_of(name) for name in names} | {BASELINE: ""})
+    told = {BASELINE: np.array([played.baseline_chips or 0.0 for played in hands.hands])} if known else {}
+    unit, best = 1000 / hands.game.big_blind, [*chips][-1]
+    mbb = {name: unit * each for name, each in ({RAW: chips[RAW]} | told | chips).items()}
+    rows = _rows(hands, mbb, {name: scorer.values_of(name) for name in chips} | {BASELINE: ""})
     return Result(hands, best, rows, _groups(hands, mbb, best), _lucky(hands, mbb, best), mbb)
 
 
@@ -141,7 +138,7 @@ def _rows(hands: Hands, mbb: dict[str, F64], values: dict[str, str]) -> tuple[Ro
         estimate = clustered(hands, each)
         worth = (raw.sd_mbb / estimate.se_mbb) ** 2 if estimate.se_mbb else math.nan
         share = estimate.sd_mbb / raw.sd_mbb if raw.sd_mbb else math.nan
-        rows.append(Row(name, estimate, worth, share, values[name]))
+        rows.append(Row(name, estimate, worth, share, values[name], clustered(hands, each - mbb[RAW])))
     return tuple(rows)
 
 

@@ -1,18 +1,39 @@
-"""Which value function: by name, or the best that there is for a game."""
+"""Which value function: by name, out of a file, or the best that there is for a game."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dealer_tools.scoring.holdings import Holdings
+from dealer_tools.formats.records import PlayedHand
+from dealer_tools.scoring.holdings import Holdings, ScoreError
+from dealer_tools.scoring.learned import check_unseen, read_learned
 from dealer_tools.scoring.values import Equity, Values, Zero
-from protocol.errors import ConfigError
+from protocol.errors import ConfigError, quote
 
 READY: Final = "ready"
 """The best that there is without waiting for a table."""
 VALUES: Final = ("blueprint", "equity", "zero", READY)
+
+
+def values_for(hands: Sequence[PlayedHand], asked: str | None, blueprint: Path | None, holdings: Holdings) -> Values:
+    """By name, or those of a file, which must not know these hands."""
+    if asked is None or asked in VALUES:
+        return choose_values(asked, blueprint, holdings)
+    path = Path(asked)
+    if not path.is_file():
+        raise ConfigError(f"--values {quote(asked)}: expected one of {', '.join(VALUES)}, or a file of --fit")
+
+    def part_of(name: str) -> Values:
+        if name not in VALUES:
+            raise ScoreError(f"--values {path}: mixed of {quote(name)}: expected of {', '.join(VALUES)}")
+        return choose_values(name, blueprint, holdings)
+
+    learned, record = read_learned(path, holdings, part_of)
+    check_unseen(path, record, hands)
+    return learned
 
 
 def choose_values(asked: str | None, file: Path | None, holdings: Holdings) -> Values:
