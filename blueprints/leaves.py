@@ -119,6 +119,11 @@ class StreetGame:
         return int(self.nodes[0].state.street)
 
 
+def roots_of(game: StreetGame, lookup: Lookup) -> list[int]:
+    """Where in a blueprint's tree the ends go on."""
+    return [lookup.root(state, lambda place: _MIDDLE) for state in game.end_states]
+
+
 class SampledLeaves:
     """What hands win at the leaves of a street, by roll-outs of the blueprint: values for `solver.limited`."""
 
@@ -142,7 +147,7 @@ class SampledLeaves:
         self._game, self._rollouts, self._board = game, rollouts, tuple(board)
         self._continuations, self._seed = continuations, seed
         self._run_outs, self._reuse = run_outs, reuse
-        self._roots = [lookup.root(state, lambda place: _MIDDLE) for state in game.end_states]
+        self._roots = roots_of(game, lookup)
         tree = rollouts.tree
         chips = tree.committed[tree.root_at[self._roots]].max(axis=1) if self._roots else np.zeros(0)
         self._scale = (np.array([state.maximum for state in game.end_states]) / chips).astype(np.float32)

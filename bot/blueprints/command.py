@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final, Protocol
 
-from bot.blueprints import contest, export, info, price, train, verify
+from bot.blueprints import contest, export, info, leaves, price, train, verify
 
 
 class _Command(Protocol):
@@ -21,6 +21,7 @@ class _Command(Protocol):
 COMMANDS: Final[dict[str, tuple[_Command, str]]] = {
     "price": (price, "what a configuration will cost to train"),
     "train": (train, "train a configuration, or go on training"),
+    "leaves": (leaves, "teach a network what leaves of the flop are worth, for searches"),
     "contest": (contest, "what one blueprint wins against another, over all hands on sampled boards"),
     "info": (info, "what a blueprint file is: game, bets, buckets, training"),
     "verify": (verify, "look at every number of a blueprint file"),

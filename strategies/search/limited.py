@@ -30,9 +30,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from blueprints.leaves import SampledLeaves, StreetGame
+from blueprints.leaves import StreetGame
 from blueprints.lookup import Lookup
 from blueprints.rollouts import BIASES, Bias, Rollouts
 from blueprints.shipped import tables_folder
@@ -53,6 +52,7 @@ from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy, round_columns, support_text
 from strategies.search.kept import Kept, key_of
+from strategies.search.leaves import Leaves
 from strategies.search.ranges import (
     alive,
     base_likelihood,
@@ -73,6 +73,8 @@ _LATE_S: Final = 0.03
 _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
 _EVEN: Final = 0.5
+_NOT_BEFORE_THE_FLOP: Final = {"preflop", "flop", "threads", "keep", "kept", "floor", "leaves", "network"}
+"""Settings on which what is learnt there does not depend."""
 
 _log = logging.getLogger(__name__)
 
@@ -127,14 +129,12 @@ class LimitedSearch:
         factor = settings.bias_factor
         every = (BIASES[0], Bias(fold=factor), Bias(call=factor), Bias(raises=factor))
         count = 1 if settings.chooser is Chooser.NOBODY else settings.continuations
+        threads = settings.threads or available_cores()
+        strategies = [blueprint.strategy(street) for street in range(game.num_rounds)]
         self._rollouts = Rollouts(
-            game,
-            blueprint.tree,
-            self._lookup.cards,
-            [blueprint.strategy(street) for street in range(game.num_rounds)],
-            biases=every[:count],
-            threads=settings.threads or available_cores(),
+            game, blueprint.tree, self._lookup.cards, strategies, biases=every[:count], threads=threads
         )
+        self._leaves = Leaves(settings, self._lookup, self._rollouts, threads)
         self._menu = parse_menu(settings.menu) if settings.menu else blueprint.settings.load_menu()
         folder = Path(settings.kept) if settings.kept else tables_folder() / "preflop"
         self._kept = Kept(folder if settings.keep else None)
@@ -151,6 +151,8 @@ class LimitedSearch:
 
     def identity(self) -> dict[str, str]:
         base = {f"base {key}": value for key, value in self._base.identity().items()}
+        if self._leaves.network is not None:
+            base["network"] = self._leaves.network.digest
         return {"kind": self.route, "settings": self._settings.model_dump_json(), **base}
 
     def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
@@ -164,7 +166,8 @@ class LimitedSearch:
         self._forget_other_hands(spot)
         effort = self._settings.preflop if spot.state.street == _PREFLOP else self._settings.flop
         now = time.monotonic()
-        last_s = budget.deadline_s - _LATE_S - _READ_S
+        made_in_s = self._leaves.made_in_s if spot.state.street != _PREFLOP else 0.0
+        last_s = budget.deadline_s - _LATE_S - _READ_S - made_in_s
         until_s = min(last_s, now + budget.share_s(effort.share))
         if last_s < now:
             return "no time to build the game"
@@ -223,10 +226,7 @@ class LimitedSearch:
         key = self._key(plan, spot) if street == _PREFLOP else ""
         seed = int(key[:16], 16) if key else draws.of_hand(f"run-outs {spot.state.betting}").word()
         chosen = self._continuations(spot.position)
-        leaves = SampledLeaves(
-            game, self._rollouts, self._lookup, plan.board, chosen, seed,
-            run_outs=self._settings.run_outs, reuse=self._settings.reuse, classes=_classes(street),
-        )  # fmt: skip
+        leaves = self._leaves.make(game, plan.board, chosen, seed)
         ranges = (_by_class(by_hand[0]), _by_class(by_hand[1])) if street == _PREFLOP else by_hand
         solver = LimitedSolver(game.tree(chosen), ranges, leaves, given=self._given(game, plan))
         self._begin(solver, game, plan, by_hand)
@@ -246,7 +246,7 @@ class LimitedSearch:
 
     def _key(self, plan: Plan, spot: Spot) -> str:
         """Names what is solved before the flop, where nothing but the betting and our own play matters."""
-        settings = self._settings.model_dump_json(exclude={"preflop", "flop", "threads", "keep", "kept", "floor"})
+        settings = self._settings.model_dump_json(exclude=_NOT_BEFORE_THE_FLOP)
         played = [decided.policy for decided in plan.given]
         ours = [part for policy in played for part in (support_text(policy.support), policy.weights.tobytes())]
         blueprint = self._lookup.blueprint.digest
@@ -362,17 +362,13 @@ class LimitedSearch:
             except ParatusError as error:
                 raise ConfigError(f"limited.menu: {error}") from None
             chosen = self._continuations(0)
-            leaves = SampledLeaves(game, self._rollouts, self._lookup, board, chosen, 0, classes=_classes(street))
+            leaves = self._leaves.make(game, board, chosen, 0)
             ranges = np.ones(leaves.hands)
             solver = LimitedSolver(game.tree(chosen), (ranges, ranges), leaves)
             solver.iterate()
             begun = time.monotonic()
             solver.iterate()
             self._iteration_s[street] = time.monotonic() - begun
-
-
-def _classes(street: int) -> npt.NDArray[np.uint8] | None:
-    return hand_classes_array() if street == _PREFLOP else None
 
 
 def _nearest(actions: Sequence[Action], action: Action) -> int:

@@ -104,6 +104,10 @@ class LimitedSettings(_Section):
     """Samples of the cards to come in each iteration."""
     reuse: int = Field(default=1, ge=1, le=1000)
     """Iterations that a sample serves."""
+    leaves: Literal["roll-outs", "learned"] = "roll-outs"
+    """How leaves of the flop are valued."""
+    network: str = ""
+    """The file of learned values; empty: where `paratus blueprint leaves` puts it."""
     begin_iterations: int = Field(default=30, ge=0, le=10_000)
     """The blueprint's strategy counts as so many iterations."""
     begin_weight: float = Field(default=4.0, ge=0, le=1e6)

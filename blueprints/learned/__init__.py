@@ -1,0 +1,1 @@
+"""Values of leaves by a network that has learnt from roll-outs."""

@@ -1,0 +1,93 @@
+"""Values of a flop's leaves without sampling: showdowns exactly, and what betting adds to them by the network.
+
+A leaf where the next street begins is worth, to a hand against all hands of the opponent, what showdowns over all
+run-outs would bring, exactly and hand by hand; and what the network says that betting adds for its group, against each
+group of the opponent with each pair of continuations. All this is known before the first iteration and is linear in
+the reaches, as the values of a game must be: an iteration is a few products of matrices, and no luck is in it.
+
+Values are of both players at once: what one wins the other loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from blueprints.learned.flops import NONE, Flop, cards_held
+from blueprints.learned.network import LeafNetwork
+from blueprints.leaves import StreetGame, roots_of
+from blueprints.lookup import Lookup
+from protocol.hands import NUM_HANDS, hand_cards_array
+from solver.tables import F32
+
+_POTS: Final = 2.0
+"""Chips that both have in the pot, for each that one has."""
+
+
+class LearnedLeaves:
+    """What hands win at the leaves of a flop: values for `solver.limited`."""
+
+    factor = 1.0
+    hands = NUM_HANDS
+
+    def __init__(
+        self, game: StreetGame, network: LeafNetwork, flop: Flop, lookup: Lookup, continuations: tuple[int, int]
+    ) -> None:
+        self._game, self._flop = game, flop
+        self.iteration = 0
+        """Nothing follows from it: values are always the same."""
+        self._live = flop.groups != NONE
+        self._group = np.where(self._live, flop.groups, 0)
+        roots = roots_of(game, lookup)
+        self._chips = np.array([state.maximum for state in game.end_states], np.float32)
+        self._tables = _tables(network, roots, flop, self._chips, continuations)
+
+    def __call__(self, reaches: tuple[F32, F32]) -> tuple[F32, F32]:
+        self.iteration += 1
+        game, values = self._game, (np.zeros_like(reaches[0]), np.zeros_like(reaches[1]))
+        here = [each[:, :, : self.hands] for each in reaches]
+        shown = np.concatenate([np.concatenate([each[game.all_ins, 0], each[game.ends].sum(axis=1)]) for each in here])
+        won = (shown @ self._flop.margins.T).reshape(2, -1, self.hands)
+        won *= np.concatenate([game.all_in_chips, self._chips])[:, None]
+        for player in range(2):
+            mine, other = values[player][:, :, : self.hands], here[1 - player]
+            mine[game.folds, 0] = self._apart(other[game.folds, 0]) * game.fold_chips[player][:, None]
+            at_showdowns, at_ends = np.split(won[1 - player], [len(game.all_ins)])
+            mine[game.all_ins, 0] = at_showdowns
+            if len(game.ends):
+                mine[game.ends] = at_ends[:, None] + self._by_betting(player, other[game.ends])
+        return values
+
+    def _apart(self, come: F32) -> F32:
+        """[any, hand] the sum over all hands that share no card with a hand."""
+        of_card = come @ cards_held()
+        first, second = hand_cards_array().T
+        found: F32 = come.sum(axis=1)[:, None] - of_card[:, first] - of_card[:, second] + come
+        found *= self._live
+        return found
+
+    def _by_betting(self, player: int, come: F32) -> F32:
+        """[end, continuation, hand] what is won beyond showdowns."""
+        tables = self._tables[player]
+        ends, groups = len(tables), self._flop.apart.shape[0]
+        grouped = self._flop.summed(come).transpose(0, 2, 1).reshape(ends, -1, 1)
+        won = (tables @ grouped).reshape(ends, groups, -1).transpose(0, 2, 1)
+        found: F32 = won[:, :, self._group] * self._live
+        return found
+
+
+def _tables(
+    network: LeafNetwork, roots: Sequence[int], flop: Flop, chips: F32, continuations: tuple[int, int]
+) -> tuple[F32, F32]:
+    """For each player [end, group and continuation of it, group and continuation of the other]."""
+    first, second = continuations
+    known = {root: place for place, root in enumerate(sorted({*roots}))}
+    learnt = network.values(list(known), flop)[:, :, :, :first, :second]
+    scale = _POTS * chips[:, None, None] * flop.apart
+    table = learnt[[known[root] for root in roots]] * scale[..., None, None]
+    ends, groups = len(roots), len(flop.apart)
+    mine = table.transpose(0, 1, 3, 2, 4).reshape(ends, groups * first, groups * second)
+    theirs = -table.transpose(0, 2, 4, 1, 3).reshape(ends, groups * second, groups * first)
+    return np.ascontiguousarray(mine), np.ascontiguousarray(theirs)
