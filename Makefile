@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: match test check bench proof proof-2 proof-3 proof-4 proof-5 proof-6 proof-7 \
         proof-rules proof-variants proof-solver proof-search proof-matches proof-blueprint proof-router proof-limited \
-        proof-formats proof-lbr proof-score proof-slumbot proof-experiment proof-serve soak clean
+        proof-formats proof-leaves proof-lbr proof-score proof-slumbot proof-experiment proof-serve soak clean
 
 # Where proofs that go on after an interruption keep what they have.
 PROOFS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/paratus/proofs
@@ -37,7 +37,7 @@ proof-2: proof-rules proof-variants
 proof-3: proof-solver
 proof-4: proof-search proof-matches
 proof-5: proof-blueprint
-proof-6: proof-limited proof-router
+proof-6: proof-limited proof-leaves proof-router
 proof-7: proof-formats proof-lbr proof-score proof-slumbot proof-experiment proof-serve
 
 proof-rules: .venv/.developed  ## every seven-card hand; random play against other programs; property tests on new examples
@@ -70,6 +70,9 @@ proof-limited: .venv/.developed  ## how many values a leaf needs; writes docs/li
 	$(BIN)/python -m benchmarks.limited_values --out $(PROOFS)/limited-values \
 	    --picture docs/limited-values.svg > $(PROOFS)/limited-values.md
 	cp $(PROOFS)/limited-values.md docs/limited-values.md
+
+proof-leaves: .venv/.nets  ## learning leaf values, with torch
+	$(BIN)/python -m pytest -m proof tests/proof/test_learned_proof.py
 
 proof-formats: .venv/.developed  ## a million random hands through every format and back
 	$(BIN)/python -m pytest -m proof tests/proof/test_formats_proof.py
@@ -112,3 +115,7 @@ clean:
 .venv/.developed: .venv/bin/python pyproject.toml
 	$(PIP) --editable '.[dev]' >&2
 	@touch .venv/.installed $@
+
+.venv/.nets: .venv/.developed
+	$(PIP) --editable '.[nets]' >&2
+	@touch $@
