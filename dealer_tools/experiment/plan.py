@@ -28,7 +28,7 @@ from strategies.toml_files import read_toml, toml_text
 
 EXAMPLE: Final = Path(__file__).with_name("example.toml")
 _NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"
-_MEMORY_MIB: Final = {"blueprint": 600, "limited": 1200, "nested": 1200, "paratus": 1500}
+_MEMORY_MIB: Final = {"blueprint": 600, "limited": 1200, "nested": 1200, "paratus": 1500, "slumbot-style": 600}
 """What a process of an agent was seen to use, rounded up."""
 _LITTLE_MIB: Final = 150
 """That of any other, and of a match's dealer and runner together."""

@@ -1,4 +1,8 @@
-"""Six agents, every pair, killed ten times at random moments: the same logs and results as without."""
+"""Six agents, every pair, killed ten times at random moments: the same logs and results as without.
+
+Agents that search think for a fixed number of iterations. Killed in the middle of a hand, they do the searches before
+it again.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,12 @@ AGENTS = {**FAST, "again": "random"}
 """One of them twice: nobody should be better."""
 GAMES = {"leduc": 60, "holdem.nolimit.2p.reverse_blinds": 40}
 KILLS, PAIRS = 10, 15
+SEARCHING = {
+    "whole": ("paratus", 6, 12, 40), "coarse": ("paratus", 3, 5, 15), "flop": ("limited", 6, 10, 10),
+    "late": ("nested", 3, 10, 30),
+}  # fmt: skip
+"""Agents, and their iterations before the turn, on it, and on the river."""
+ALONE = {"trained": "blueprint", "other": "slumbot-style"}
 
 
 @pytest.mark.timeout(1500)
@@ -30,3 +40,28 @@ def test_ten_kills_change_nothing(tmp_path_factory, game):
     assert len(pairs) == PAIRS
     assert not pairs["random", "again"]["significant"]
     assert pairs["random", "raiser"]["significant"] or game != "leduc"
+
+
+def searching_plan(hands: int) -> str:
+    """Agents that search for so long as it takes, two that look up, one deal after another."""
+    text = plan_text(ALONE, game="holdem.nolimit.2p.reverse_blinds", hands=hands, seeds=[3], think_s=1e5)
+    for name, (agent, early, turn, river) in SEARCHING.items():
+        efforts = {"limited.preflop": early, "limited.flop": early, "nested.turn": turn, "nested.river": river}
+        text += f'\n[[agents]]\nname = "{name}"\nagent = "{agent}"\n'
+        text += "[agents.settings.limited]\nthreads = 1\nkeep = false\n[agents.settings.nested]\nthreads = 1\n"
+        for section, iterations in efforts.items():
+            text += f"[agents.settings.{section}]\niterations = {iterations}\nshare = 1.0\n"
+    return text + "\n[limits]\nresponse_ms = 1_000_000_000\nhand_ms = 1_000_000_000\nper_hand_ms = 1_000_000_000\n"
+
+
+@pytest.mark.timeout(3600)
+def test_ten_kills_change_nothing_for_agents_that_search(tmp_path_factory):
+    hands = 3
+    text = searching_plan(hands)
+    whole = run_through(tmp_path_factory.mktemp("whole"), text, 1800)
+    killed = kill_and_resume(tmp_path_factory.mktemp("killed"), text, KILLS, 5, PAIRS * 2 * hands, 1800)
+    assert len(logs(whole)) == PAIRS * 2 * 2
+    assert logs(killed) == logs(whole)
+    assert results(killed) == results(whole)
+    assert table(killed) == table(whole)
+    assert not any(agent["fallbacks"] for agent in results(whole)["agents"].values())
