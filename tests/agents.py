@@ -15,6 +15,7 @@ QUICK = StrategySettings(
         turn=Effort(iterations=3, share=1.0),
         river=Effort(iterations=20, share=1.0),
         menus=(MenuRule(menu="100%,a / a"),),
+        trusted_iterations=0,
     ),
     limited=LimitedSettings(
         preflop=Effort(iterations=2, share=1.0), flop=Effort(iterations=5, share=1.0), threads=1, keep=False

@@ -85,6 +85,7 @@ def settings(turn: int = 40, river: int = 100, menu: str = MENU, **changes: Any)
         "turn": Effort(iterations=turn, share=1.0),
         "river": Effort(iterations=river, share=1.0),
         "menus": (MenuRule(menu=menu),),
+        "trusted_iterations": 0,
         "threads": 1,
     }
     return NestedSettings(**(values | changes))
@@ -1062,6 +1063,21 @@ def test_decisions_that_are_missing() -> None:
     assert seat.ask("cc/cc/cr257").origin.reason == "unsafe from the start of street 2"
 
 
+@pytest.mark.parametrize(("trusted", "kind"), [(40, Kind.REACH_MAXMARGIN), (41, Kind.UNSAFE)])
+@pytest.mark.parametrize(("betting", "root"), [("cc/cc/cr257c/", "cc/cc/cr257c/"), ("cc/cc/r300r700", "cc/cc/r300")])
+def test_a_short_solve_is_not_trusted(trusted: int, kind: Kind, betting: str, root: str) -> None:
+    """Forty iterations of the turn are enough to say what the opponent's hands were worth, or are not."""
+    seat = Seat(make(DEEP, settings(trusted_iterations=trusted)), OOP)
+    policy = seat.play(betting)
+    assert seat.question.kind is kind
+    if kind is Kind.UNSAFE:
+        assert policy.origin.reason == "unsafe: 40 iterations before"
+        assert seat.question.root.betting == root
+        assert not seat.question.payoffs.any()
+    again = Seat(make(DEEP, settings(trusted_iterations=trusted)), OOP, past=seat.past[:-1])
+    assert same(again.ask(betting), policy)
+
+
 def test_a_fallback_in_the_middle() -> None:
     """Our first decision of the turn was made by somebody else: nothing is known of the street."""
     seat = Seat(make(), OOP)
@@ -1338,6 +1354,7 @@ agent = "nested"
 base = "random"
 kind = "resolve"
 nesting = "expensive"
+trusted_iterations = 5
 gifts = "bound"
 gift_scale = 0.5
 coarser = ["a"]
@@ -1366,8 +1383,8 @@ def test_settings_of_a_file_reach_the_strategy(tmp_path: Any) -> None:
     path.write_text(CHANGED)
     loaded = load_config(path, {})
     assert loaded.nested == NestedSettings(
-        base="random", kind="resolve", nesting="expensive", gifts="bound", gift_scale=0.5, coarser=("a",),
-        perturb_percent=3.5, least_probability=0.02, floor=1e-3, threads=2, memory_mb=100,
+        base="random", kind="resolve", nesting="expensive", trusted_iterations=5, gifts="bound", gift_scale=0.5,
+        coarser=("a",), perturb_percent=3.5, least_probability=0.02, floor=1e-3, threads=2, memory_mb=100,
         turn=Effort(iterations=11, share=0.125), river=Effort(iterations=12, share=0.0625),
         menus=(MenuRule(street="turn", spr=1.5, menu="a"), MenuRule(menu="50% / a")),
     )  # fmt: skip

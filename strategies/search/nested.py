@@ -10,6 +10,8 @@ The rules (Brown's thesis, 5.1.7; docs/search.md):
 - The river begins a new subgame whose alternative payoffs are what the turn's solve left there, for the card that came.
   If the opponent bets at once, that is a bet as above.
 - Subgames go to the end of the hand; nothing is abstracted but bet sizes.
+- A last solve of few iterations does not know what the opponent's hands were worth. The next is then unsafe too: a
+  gadget defends most against the hand whose alternative payoff is the most wrong.
 
 A hand's solves hang together. Each needs the one before, which is kept until the next. If it is missing (the match was
 interrupted, or the same spot is asked again), the hand's earlier decisions are solved again, with the menus and numbers
@@ -261,15 +263,18 @@ class NestedSearch:
             root = street_start(spot.state)
             why = f"unsafe from the start of street {root.street}: not in the last tree"
             return self._unsafe(hand, spot, root), why
-        if self._settings.nesting == "expensive" or self._settings.kind is Kind.UNSAFE:
+        trusted = last.solver.iterations >= self._settings.trusted_iterations
+        kind = self._settings.kind if trusted else Kind.UNSAFE
+        if self._settings.nesting == "expensive" or kind is Kind.UNSAFE:
             root = known
-        if self._settings.kind is Kind.UNSAFE:
-            return self._unsafe(hand, spot, root), "unsafe"
+        if kind is Kind.UNSAFE:
+            why = "" if trusted else f": {last.solver.iterations} iterations before"
+            return self._unsafe(hand, spot, root), f"unsafe{why}"
         question = Question(
             root=root,
             board=spot.board,
             opponent=hand.opponent,
-            kind=self._settings.kind,
+            kind=kind,
             ranges=self._ranges(hand, spot, root),
             payoffs=np.nan_to_num(last.opponents_values(place)),
             gifts=last.gifts_left() + self._gifts(last, known, spot),

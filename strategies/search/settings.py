@@ -59,6 +59,8 @@ class NestedSettings(_Section):
     """How subgames after the first are solved."""
     nesting: Literal["inexpensive", "expensive"] = "inexpensive"
     """From after the opponent's bet, or from before it with the bet added."""
+    trusted_iterations: int = Field(default=100, ge=0, le=1_000_000)
+    """What a solve of fewer says of the opponent's hands is no alternative payoff: the next one is unsafe."""
     gifts: Literal["estimate", "bound"] = "estimate"
     """What the opponent gave away earlier: by all its actions, or by those that end the hand (thesis 5.1.3)."""
     gift_scale: float = Field(default=1.0, ge=0)
