@@ -25,17 +25,23 @@ SEARCHING = {
 ALONE = {"trained": "blueprint", "other": "slumbot-style"}
 
 
+def killed_and_not(tmp_path_factory, text, hands, seed, patience_s):
+    """The experiment twice; returns the folder of the one that was left alone."""
+    whole = run_through(tmp_path_factory.mktemp("whole"), text, patience_s)
+    killed = kill_and_resume(tmp_path_factory.mktemp("killed"), text, KILLS, seed, PAIRS * 2 * hands, patience_s)
+    assert len(logs(whole)) == PAIRS * 2 * 2
+    assert logs(killed) == logs(whole)
+    assert results(killed) == results(whole)
+    assert table(killed) == table(whole)
+    return whole
+
+
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("game", GAMES)
 def test_ten_kills_change_nothing(tmp_path_factory, game):
     hands = GAMES[game]
     text = plan_text(AGENTS, game=game, hands=hands, seeds=[7], estimator="aivat", values="equity")
-    whole = run_through(tmp_path_factory.mktemp("whole"), text, 600)
-    killed = kill_and_resume(tmp_path_factory.mktemp("killed"), text, KILLS, 11, PAIRS * 2 * hands, 600)
-    assert len(logs(whole)) == PAIRS * 2 * 2
-    assert logs(killed) == logs(whole)
-    assert results(killed) == results(whole)
-    assert table(killed) == table(whole)
+    whole = killed_and_not(tmp_path_factory, text, hands, 11, 600)
     pairs = {tuple(each["pair"]): each for each in json.loads((whole / "results.json").read_text())["pairs"]}
     assert len(pairs) == PAIRS
     assert not pairs["random", "again"]["significant"]
@@ -58,10 +64,5 @@ def searching_plan(hands: int) -> str:
 def test_ten_kills_change_nothing_for_agents_that_search(tmp_path_factory):
     hands = 3
     text = searching_plan(hands)
-    whole = run_through(tmp_path_factory.mktemp("whole"), text, 1800)
-    killed = kill_and_resume(tmp_path_factory.mktemp("killed"), text, KILLS, 5, PAIRS * 2 * hands, 1800)
-    assert len(logs(whole)) == PAIRS * 2 * 2
-    assert logs(killed) == logs(whole)
-    assert results(killed) == results(whole)
-    assert table(killed) == table(whole)
+    whole = killed_and_not(tmp_path_factory, text, hands, 5, 1800)
     assert not any(agent["fallbacks"] for agent in results(whole)["agents"].values())
