@@ -80,7 +80,7 @@ class Flop:
         hopes = (places - mean) * alive
         spread = np.sqrt((hopes**2).sum(axis=0) / seen)
         groups = _groups(mean, spread, live)
-        member = (groups[:, None] == np.arange(GROUPS)).astype(np.float32)
+        member = _members(groups)
         count = member.sum(axis=0)
         apart = member.T @ (meet_not() @ member)
         pair_margin = member.T @ (margins @ member) / np.maximum(apart, 1)
@@ -99,8 +99,7 @@ class Flop:
 
     def summed(self, weights: F32) -> F32:
         """[..., hand] to [..., group]."""
-        member = (self.groups[:, None] == np.arange(GROUPS)).astype(np.float32)
-        found: F32 = weights @ member
+        found: F32 = weights @ _members(self.groups)
         return found
 
 
@@ -157,6 +156,12 @@ def _groups(mean: F64, spread: F64, live: NDArray[np.bool_]) -> NDArray[np.int64
         for which, few in enumerate(np.array_split(some[np.argsort(spread[some], kind="stable")], SPREADS)):
             groups[few] = number * SPREADS + which
     return groups
+
+
+def _members(groups: NDArray[np.int64]) -> F32:
+    """[hand, group] 1 where a hand is in a group."""
+    found: F32 = (groups[:, None] == np.arange(GROUPS)).astype(np.float32)
+    return found
 
 
 def _quantiles(places: F64, alive: NDArray[np.bool_]) -> list[F64]:
