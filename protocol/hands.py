@@ -179,8 +179,8 @@ def board_keys(boards: NDArray[np.uint8]) -> NDArray[np.uint64]:
 def canonical_board_keys(num_cards: int) -> NDArray[np.uint64]:
     """The keys of all canonical boards of up to five cards, ascending: uint64[n], read-only.
 
-    There are 1 of no card, then 13, 169, 1,755, 16,432 and 134,459. Less a card, each is equal to a canonical board:
-    so adding every card to all of the smaller ones finds all of the larger.
+    There are 1 of no card, then 13, 169, 1,755, 16,432 and 134,459. Less a card of its highest rank, each is equal to a
+    canonical board: so all of the larger are found by adding to the smaller ones every card that is not below theirs.
     """
     import numpy as np
 
@@ -191,11 +191,15 @@ def canonical_board_keys(num_cards: int) -> NDArray[np.uint64]:
     shifts = 13 * np.arange(4, dtype=np.uint64)
     smaller = (canonical_board_keys(num_cards - 1)[:, None] >> shifts & np.uint64(0x1FFF)).astype(np.uint16)
     cards = np.arange(NUM_CARDS)
-    bits = np.zeros((NUM_CARDS, 4), np.uint16)
-    bits[cards, cards & 3] = 1 << (cards >> 2)
-    new = ~(smaller[:, None, :] & bits).any(axis=2)
-    larger = np.sort((smaller[:, None, :] | bits)[new], axis=1).astype(np.uint64)
-    return _frozen(np.unique((larger << shifts).sum(axis=1, dtype=np.uint64)))
+    rank_bits, suits = (1 << (cards >> 2)).astype(np.uint16), cards & 3
+    new = (2 * rank_bits > smaller.max(axis=1)[:, None]) & (smaller[:, suits] & rank_bits == 0)
+    board, card = np.nonzero(new)
+    larger = smaller[board]
+    larger[np.arange(len(card)), suits[card]] |= rank_bits[card]
+    larger.sort(axis=1)
+    keys = np.bitwise_or.reduce(larger.astype(np.uint64) << shifts, axis=1)
+    keys.sort()  # and not np.unique, which keeps the interpreter to itself all the while
+    return _frozen(keys[np.concatenate([[True], keys[1:] > keys[:-1]])])
 
 
 @cache

@@ -19,7 +19,8 @@ Rules of the file. All arrays are C-contiguous; shapes and dtypes stand in each 
 kernels (`..._into`) check nothing and release the GIL. The façades check, allocate and call them: Python should use
 those, while other compiled code passes `rank_tables()` down to the kernels. That the cards of one hand differ is the
 promise of whoever calls `rank_hands` or a kernel: if broken, ranks mean nothing, but no access is out of bounds.
-Nothing is compiled or built at import.
+Nothing is compiled or read at import. `python -m protocol.kernels` makes the file of the tables, `ranks.npz`, anew; the
+tests compare it with what is built.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import math
 import operator
 from functools import cache
 from itertools import combinations, combinations_with_replacement
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +65,8 @@ _SUIT_MASK = np.uint64((1 << 13) - 1)
 _DIGIT_BITS = 7
 _DIGITS = 1 << _DIGIT_BITS
 
+_FILE = Path(__file__).with_name("ranks.npz")
+
 
 class RankTables(NamedTuple):
     """What the kernels read. Shared and read-only."""
@@ -77,7 +81,13 @@ class RankTables(NamedTuple):
 
 @cache
 def rank_tables() -> RankTables:
-    """The tables, built on first use in a fraction of a second."""
+    """The tables, as they lie beside this file: to build them takes a second, and most processes want them."""
+    with np.load(_FILE, allow_pickle=False) as stored:
+        return _read_only(RankTables(*(stored[name] for name in RankTables._fields)))
+
+
+def build_rank_tables() -> RankTables:
+    """The tables, from `hand_rank` alone."""
     rank_of_key = dict(_rank_keys())
     rank_of_suit = dict(_suit_masks())
     hand_ranks = np.array([0, *sorted({*rank_of_key.values(), *rank_of_suit.values()})], np.int64)
@@ -88,7 +98,7 @@ def rank_tables() -> RankTables:
     for mask, rank in rank_of_suit.items():
         by_suit_mask[mask] = table_rank[rank]
     cards = range(NUM_CARDS)
-    tables = RankTables(
+    return RankTables(
         card_key=np.array([_WEIGHTS[card >> 2] + (1 << 32 + 4 * (card & 3)) for card in cards], np.uint64),
         card_mask=np.array([1 << 16 * (card & 3) + (card >> 2) for card in cards], np.uint64),
         row_start=row_start,
@@ -96,6 +106,9 @@ def rank_tables() -> RankTables:
         by_suit_mask=by_suit_mask,
         hand_ranks=hand_ranks,
     )
+
+
+def _read_only(tables: RankTables) -> RankTables:
     for table in tables:
         table.flags.writeable = False
     return tables
@@ -373,3 +386,7 @@ def _check_together(*parts: U8, at_most: int) -> None:
     cards = [card for part in parts for card in part.tolist()]
     if len(cards) > at_most or len(set(cards)) != len(cards):
         raise HandError(f"expected at most {at_most} different cards, not {cards}")
+
+
+if __name__ == "__main__":
+    np.savez_compressed(_FILE, **build_rank_tables()._asdict())

@@ -16,7 +16,16 @@ from phevaluator import evaluate_cards
 from protocol import kernels
 from protocol.cards import NUM_CARDS, deck, parse_cards
 from protocol.hands import NUM_HANDS, hand_cards, hand_cards_array
-from protocol.kernels import order_board, rank_board, rank_hands, rank_runouts, rank_tables, warm_up
+from protocol.kernels import (
+    RankTables,
+    build_rank_tables,
+    order_board,
+    rank_board,
+    rank_hands,
+    rank_runouts,
+    rank_tables,
+    warm_up,
+)
 from protocol.ranking import MAX_CARDS, Category, HandError, category, describe, hand_rank
 
 WHEEL = (12, 3, 2, 1, 0)
@@ -196,6 +205,12 @@ def test_every_multiset_of_ranks_as_hand_rank_says(num_cards):
     np.testing.assert_array_equal(rank_tables().hand_ranks[rank_hands(cards)], expected)
     if num_cards >= 5:
         assert sum(category(rank) in (Category.FLUSH, Category.STRAIGHT_FLUSH) for rank in expected) > 1000
+
+
+def test_the_tables_that_lie_in_the_file_are_those_that_are_built():
+    for name, stored, built in zip(RankTables._fields, rank_tables(), build_rank_tables(), strict=True):
+        assert stored.dtype == built.dtype, name
+        np.testing.assert_array_equal(stored, built, name)
 
 
 def test_table_ranks_keep_the_order_and_leave_zero_free():

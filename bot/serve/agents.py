@@ -9,9 +9,12 @@ blueprint's answer where the agent has a blueprint, else that of what it plays b
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -71,7 +74,8 @@ class Agents:
         key = (agent, game_text(game), settings.model_dump_json())
         with self._one_at_a_time:
             if key not in self._opened:
-                self._opened[key] = self._open(agent, game, settings)
+                with _kept():
+                    self._opened[key] = self._open(agent, game, settings)
             return self._opened[key]
 
     def _open(self, agent: str, game: Game, settings: StrategySettings) -> Opened:
@@ -96,6 +100,20 @@ class Agents:
         if key not in self._made:
             self._made[key] = make_strategy(agent, game, settings)
         return self._made[key]
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """What is made within stays for good: the collector looks for garbage neither meanwhile nor ever among it.
+
+    To look through all that an agent's imports and tables make would hold up the loop for tens of milliseconds.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def one_thread(settings: StrategySettings) -> StrategySettings:
