@@ -50,12 +50,16 @@ class HandsBar:
             self._first, self._begun = done, now
         rate = (done - self._first) / max(now - self._begun, 1e-9)
         if self._progress is not None:
-            self._progress.update(self._task, completed=done, rate=f"{rate:.0f}")
+            self._progress.update(self._task, completed=done, rate=_plain(rate))
         elif now >= self._next_line_s:
             self._next_line_s = now + LINE_EVERY_S
             left = f", {(self._total - done) / rate:.0f} s left" if rate > 0 else ""
             print(
-                f"{self._title}: {done} of {self._total} {self._things}, {rate:.0f} a second{left}",
+                f"{self._title}: {done} of {self._total} {self._things}, {_plain(rate)} a second{left}",
                 file=sys.stderr,
                 flush=True,
             )
+
+
+def _plain(rate: float) -> str:
+    return f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"

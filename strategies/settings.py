@@ -71,6 +71,12 @@ class StrategySettings(BaseModel):
     blueprint: LookupSettings = LookupSettings()
     slumbot_style: SlumbotStyleSettings = SlumbotStyleSettings()
 
+    def one_thread(self) -> StrategySettings:
+        """With searches of one thread, where the number is not fixed: for several processes, one for each core."""
+        nested = self.nested.model_copy(update={"threads": self.nested.threads or 1})
+        limited = self.limited.model_copy(update={"threads": self.limited.threads or 1})
+        return self.model_copy(update={"nested": nested, "limited": limited})
+
 
 def think_seconds(text: str) -> float:
     """What `--think` says: how long a hand may take on average."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -84,6 +85,53 @@ def test_a_killed_run_goes_on(call, tmp_path):
     assert code == 0
     assert broken.read_bytes() == whole.read_bytes()
     assert without_time(found) == without_time(expected)
+
+
+def test_on_two_cores_it_is_the_same(call, tmp_path):
+    alone, shared = tmp_path / "alone.jsonl", tmp_path / "shared.jsonl"
+    _, one, _ = call(*OPTIONS, 50, "--out", alone, "--json")
+    call(*OPTIONS, 50, "--out", shared, "--cores", 2)
+    assert shared.read_bytes() == alone.read_bytes()
+    shared.write_bytes(b"".join(alone.read_bytes().splitlines(keepends=True)[:8]))
+    code, two, _ = call(*OPTIONS, 50, "--out", shared, "--cores", 2, "--json")
+    assert code == 0
+    assert shared.read_bytes() == alone.read_bytes()
+    assert without_time(two) == without_time(one)
+
+
+def test_a_process_that_dies_ends_the_run_and_another_goes_on(call, tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    command = [*PARATUS, "lbr", *OPTIONS, "20000", "--out", str(path), "--cores", "2"]
+    run = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
+    try:
+        while not path.exists() or path.read_bytes().count(b"\n") < 3:
+            assert run.poll() is None
+            time.sleep(0.01)
+        worker = next(child for child in children(run.pid) if b"spawn_main" in child.joinpath("cmdline").read_bytes())
+        os.kill(int(worker.name), signal.SIGKILL)
+        _, err = run.communicate(timeout=60)
+    finally:
+        run.kill()
+    assert run.returncode == 1
+    assert "a process that plays has died" in err
+    assert err.count("\n") == 1
+    lines = path.read_bytes().splitlines(keepends=True)
+    deals = len(lines) - 1
+    path.write_bytes(lines[0].replace(b'"deals": 20000', f'"deals": {deals}'.encode()) + b"".join(lines[1:]))
+    assert call(*OPTIONS, deals, "--out", path)[0] == 0
+    again = tmp_path / "again.jsonl"
+    call(*OPTIONS, deals, "--out", again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def children(pid: int) -> list[Path]:
+    """Of a process, in /proc."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if process.joinpath("stat").read_text().rsplit(")", 1)[1].split()[1] == str(pid):
+                found.append(process)
+    return found
 
 
 def test_a_broken_last_line_is_played_again(call, tmp_path):
@@ -190,6 +238,7 @@ def test_two_writers_at_once_are_refused(call, tmp_path):
         ),
         (("blueprint", "--setting", "fc", "--hands", "1", "--blueprint", "none"), "agent blueprint: none"),
         (("random", "--setting", "fc", "--hands", "1", "--config", "none.toml"), "none.toml: No such file"),
+        (("random", *OPTIONS[1:], "1", "--cores", "0"), "--cores 0: expected at least 1"),
         (("random", *OPTIONS[1:], "1", "--out", "/nowhere/x"), "--out /nowhere/x: No such file or directory"),
     ],
 )

@@ -70,7 +70,7 @@ class Agents:
 
     def open(self, config: BotConfig, game: Game) -> Opened:
         """The agent of a match; raises `ConfigError` if it cannot play."""
-        agent, settings = config.bot.agent, one_thread(config.strategies)
+        agent, settings = config.bot.agent, config.strategies.one_thread()
         key = (agent, game_text(game), settings.model_dump_json())
         with self._one_at_a_time:
             if key not in self._opened:
@@ -114,17 +114,6 @@ def _kept() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def one_thread(settings: StrategySettings) -> StrategySettings:
-    """Searches of one thread, where the number is not fixed: there is a worker for each core."""
-    nested, limited = settings.nested, settings.limited
-    return settings.model_copy(
-        update={
-            "nested": nested.model_copy(update={"threads": nested.threads or 1}),
-            "limited": limited.model_copy(update={"threads": limited.threads or 1}),
-        }
-    )
 
 
 def usual_time(strategy: Strategy, game: Game) -> float:

@@ -13,22 +13,25 @@ import json
 import math
 import sys
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from blueprints.revision import git_revision
-from dealer_tools.agents import add_agent_options, load_two_player_game, make_agent
+from dealer_tools.agents import add_agent_options, agent_settings, load_two_player_game, make_agent
 from dealer_tools.deal import number_between
 from dealer_tools.lbr.hand import Players
 from dealer_tools.lbr.records import Pair, PairFile, Plan, open_pairs
 from dealer_tools.lbr.settings import Setting
+from dealer_tools.lbr.shares import LEAST_PAIRS, Job, play_on
 from dealer_tools.progress import HandsBar
 from dealer_tools.results import Estimate
 from protocol.dealing import CardStream
 from protocol.errors import ConfigError
 from protocol.game import DEFAULT_GAME
 from protocol.log import MAX_HANDS, MAX_SEED
+from solver.threads import available_cores
 from strategies.registry import STRATEGIES
 from strategies.settings import think_seconds
 from strategies.strategy import Strategy
@@ -79,6 +82,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--think", metavar="TIME", help="how long a hand may take on average, as of `paratus bot`; hands then differ"
     )
+    parser.add_argument(
+        "--cores", metavar="N", type=int,
+        help="processes that play (default: all cores if that is worth it, one with --think); the results are the same",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="FILE", type=Path, help="keep every pair; the same command then goes on")
     parser.add_argument("--json", action="store_true", help="print data instead of a table")
 
@@ -89,6 +96,8 @@ def run_command(options: argparse.Namespace) -> int:
     think_s = 0.0 if options.think is None else think_seconds(options.think)
     if think_s and options.iterations is not None:
         raise ConfigError("--think with --iterations: expected one of them")
+    if options.cores is not None and options.cores < 1:
+        raise ConfigError(f"--cores {options.cores}: expected at least 1")
     strategy = make_agent(options.agent, game, options)
     plan = Plan(
         options.game, game, options.agent, strategy.identity(), Setting(options.setting), options.hands, options.seed,
@@ -98,7 +107,7 @@ def run_command(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as opened:
         file = opened.enter_context(open_pairs(options.out, plan)) if options.out is not None else None
         try:
-            pairs = play(plan, strategy, file)
+            pairs = play(plan, strategy, file, options)
         except KeyboardInterrupt:
             kept = f"the same command continues in {options.out}" if file else "nothing is kept without --out"
             print(f"paratus lbr: stopped; {kept}", file=sys.stderr)
@@ -108,21 +117,32 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def play(plan: Plan, strategy: Strategy, file: PairFile | None) -> list[Pair]:
+def play(plan: Plan, strategy: Strategy, file: PairFile | None, options: argparse.Namespace) -> list[Pair]:
     """All pairs of a plan; those that the file has are not played again."""
     pairs = list(file.pairs) if file is not None else []
-    players = Players(plan.game, plan.setting, strategy, plan.seed, plan.think_s)
     stream = CardStream(plan.game, plan.seed)
+    missing = [(number, stream.deal()) for number in range(plan.deals)][len(pairs) :]
+    cores = options.cores or _sensible_cores(len(missing), strategy, plan)
     with HandsBar(f"{plan.setting} v {plan.agent}", 2 * plan.deals) as bar:
-        for number in range(plan.deals):
-            deal = stream.deal()
-            if number < len(pairs):
-                continue
-            bar.show(2 * number)
-            pairs.append(players.pair(number, deal))
+        bar.show(2 * len(pairs))
+        if cores == 1 or len(missing) < 2:
+            players = Players(plan.game, plan.setting, strategy, plan.seed, plan.think_s)
+            played: Iterator[Pair] = (players.pair(number, deal) for number, deal in missing)
+        else:
+            job = Job(plan, agent_settings(options), strategy.inline)
+            played = play_on(cores, job, missing)
+        for pair in played:
             if file is not None:
-                file.append(number, pairs[-1])
+                file.append(len(pairs), pair)
+            pairs.append(pair)
+            bar.show(2 * len(pairs))
     return pairs
+
+
+def _sensible_cores(missing: int, strategy: Strategy, plan: Plan) -> int:
+    """One where a search's time is told by the clock: two searches would take it from each other."""
+    worth_it = missing >= (LEAST_PAIRS if strategy.inline else 2)
+    return available_cores() if worth_it and not plan.think_s else 1
 
 
 def report(plan: Plan, pairs: list[Pair], played_s: float) -> dict[str, Any]:
