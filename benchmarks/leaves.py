@@ -1,17 +1,18 @@
 """Searches of the flop by roll-outs and by learned leaf values: how exploitable they are after equal time.
 
-    python -m benchmarks.leaves [--network FILE] [--spots N] [--seconds 0.6,1.2,4.8]
+    python -m benchmarks.leaves [--network FILE] [--spots N] [--seconds 0.6,1.2,4.8] [--beginning cc/]
 
 Each spot is a flop at which the big blind decides first, after one of some common beginnings, with the ranges that the
 blueprint has there. What is searched is the depth-limited game: its leaves are worth what the blueprint and its biased
 forms make of them, by definition. So how far a strategy is from an equilibrium of that game can be measured: each
 player's best response, above the leaves and in the choice of continuations, to the other's average strategy, by
-roll-outs on so many run-outs, fresh ones, the same for all strategies of a spot. Best responses to sampled values are
-too good by the noise in them, for all strategies about alike; so differences count, not the last digit.
+roll-outs on so many run-outs, fresh ones, the same for all strategies of a spot; folds and all-ins exactly. Best
+responses to sampled values are too good by the noise in them, for all strategies about alike; so differences count, not
+the last digit.
 
 - `blueprint`: where searches begin.
 - `roll-outs`, `learned`: agent `limited` with the one or the other, all that it takes before the first iteration
-  included.
+  included. `all sampled`: by roll-outs, folds and all-ins sampled too, however deep stacks are.
 - `error`: of the network's values at these leaves, against the mean over the same run-outs, in pots a hand, beside the
   noise of that mean.
 """
@@ -29,14 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.machine import describe
-from blueprints.learned.flops import meet_not
-from blueprints.leaves import SampledLeaves
+from blueprints.leaves import SampledLeaves, Settled
+from blueprints.margins import margins_of, meet_not, run_out_ranks
 from bot.study.progress import duration_text
 from protocol.game import DEFAULT_GAME, Position, load_game
 from protocol.hands import NUM_HANDS
 from protocol.state import start, steps
 from protocol.wire import read_betting
 from solver.limited import NO_CHOICE
+from solver.threads import available_cores
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.search.limited import LimitedSearch, Street
@@ -47,6 +49,7 @@ from strategies.strategy import Budget, Decided, Spot
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
+NO_NETWORK: Final = "-"
 _BEGINNINGS: Final = ("r300c/", "r300r900c/", "cc/", "cr300c/")
 _BIG_BLIND: Final = Position(0)
 _LONG_S: Final = 3600.0
@@ -55,62 +58,69 @@ _LONG_S: Final = 3600.0
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--network", default="", help="default: where `paratus blueprint leaves` puts it")
+    parser.add_argument(
+        "--network", default="", help=f"default: where `paratus blueprint leaves` puts it; {NO_NETWORK}: none"
+    )
     parser.add_argument("--spots", type=int, default=12)
     parser.add_argument("--seconds", default="0.6,1.2,4.8")
+    parser.add_argument("--beginning", choices=_BEGINNINGS, help="default: all in turn")
     parser.add_argument("--run-outs", type=int, default=400)
     options = parser.parse_args()
-    report = run(options.network, options.spots, [float(each) for each in options.seconds.split(",")], options.run_outs)
+    beginnings = (options.beginning,) if options.beginning else _BEGINNINGS
+    seconds = [float(each) for each in options.seconds.split(",")]
+    report = run(options.network, options.spots, beginnings, seconds, options.run_outs)
     print(json.dumps(report, indent=1))
 
 
-def run(network: str, spots: int, seconds: Sequence[float], run_outs: int) -> dict[str, Any]:
+def run(network: str, spots: int, beginnings: Sequence[str], seconds: Sequence[float], run_outs: int) -> dict[str, Any]:
     """All spots."""
     game = load_game(DEFAULT_GAME).game
     base = BlueprintLookup(game, LookupSettings())
     effort = Effort(iterations=10**6, share=1.0)
-    sampled, learned = (
-        LimitedSearch(game, LimitedSettings(leaves=kind, network=network, keep=False, flop=effort), base)
-        for kind in ("roll-outs", "learned")
-    )
+    sampled = LimitedSearch(game, LimitedSettings(keep=False, flop=effort), base)
+    settings = LimitedSettings(exact_spr=float("inf"), keep=False, flop=effort)
+    searches, learned = {"roll-outs": sampled, "all sampled": LimitedSearch(game, settings, base)}, None
+    if network != NO_NETWORK:
+        settings = LimitedSettings(leaves="learned", network=network, keep=False, flop=effort)
+        searches["learned"] = learned = LimitedSearch(game, settings, base)
     asked = [("blueprint", sampled, 0.0)]
-    asked += [
-        (f"{kind} {each:g} s", search, each)
-        for each in seconds
-        for kind, search in (("roll-outs", sampled), ("learned", learned))
-    ]
+    asked += [(f"{kind} {each:g} s", search, each) for each in seconds for kind, search in searches.items()]
     found: dict[str, list[float]] = {}
     iterations: dict[str, list[int]] = {}
     errors: list[tuple[float, float]] = []
     begun = time.monotonic()
     for number in range(spots):
-        spot = _spot(base, number)
+        spot = _spot(base, number, beginnings[number % len(beginnings)])
         draws = Draws(number, "leaves", 0, len(spot.state.actions), "strategy")
         judge = _Judge(sampled, spot, run_outs, number)
-        for label, search, limit_s in asked:
+        for label, search, limit_s in asked if number % 2 else reversed(asked):  # a machine that slows down is fair
             street = _searched(search.another(), spot, draws, limit_s)
             found.setdefault(label, []).append(judge.exploitability(street))
             iterations.setdefault(label, []).append(street.solver.iterations - search._settings.begin_iterations)
-        errors.append(judge.error(learned, street))
+        if learned is not None:
+            errors.append(judge.error(learned, street))
         left_s = (time.monotonic() - begun) / (number + 1) * (spots - number - 1)
         print(f"{number + 1} of {spots} spots, {duration_text(left_s)} left", file=sys.stderr, flush=True)
-    return {
+    report: dict[str, Any] = {
         "machine": describe(),
-        "network": learned.identity()["network"],
         "spots": spots,
         "unit": "exploitability in thousandths of the pot, mean over spots",
-        "exploitability": {label: round(1000 * float(np.mean(each)), 1) for label, each in found.items()},
-        "iterations": {label: round(float(np.mean(each)), 1) for label, each in iterations.items()},
-        "error_of_values_in_pots": round(float(np.mean([error for error, _ in errors])), 4),
-        "noise_in_that": round(float(np.mean([noise for _, noise in errors])), 4),
+        "exploitability": {label: round(1000 * float(np.mean(found[label])), 1) for label, *_ in asked},
+        "iterations": {label: round(float(np.mean(iterations[label])), 1) for label, *_ in asked},
+        "by_spot": {label: [round(1000 * value, 1) for value in found[label]] for label, *_ in asked},
     }
+    if learned is not None:
+        report["network"] = learned.identity()["network"]
+        report["error_of_values_in_pots"] = round(float(np.mean([error for error, _ in errors])), 4)
+        report["noise_in_that"] = round(float(np.mean([noise for _, noise in errors])), 4)
+    return report
 
 
-def _spot(base: BlueprintLookup, number: int) -> Spot:
+def _spot(base: BlueprintLookup, number: int, beginning: str) -> Spot:
     """The big blind's first decision on a flop, its play before that by the blueprint."""
     rng = np.random.default_rng((number, 0xF10))
     game = load_game(DEFAULT_GAME).game
-    state = read_betting(start(game), _BEGINNINGS[number % len(_BEGINNINGS)])
+    state = read_betting(start(game), beginning)
     board = tuple(game.deck()[place] for place in rng.choice(52, 3, replace=False).tolist())
     past: list[Decided] = []
     for at, _ in steps(state):
@@ -126,6 +136,8 @@ def _budget(share_s: float) -> Budget:
 
 
 def _searched(search: LimitedSearch, spot: Spot, draws: Draws, limit_s: float) -> Street:
+    for made in (search._leaves._flops, search._leaves._margins):
+        made._known.clear()  # as on a flop that comes for the first time
     street, _ = search._solve(spot, _budget(limit_s), draws, 10**6, time.monotonic() + limit_s)
     return street
 
@@ -135,6 +147,7 @@ class _Judge:
 
     def __init__(self, search: LimitedSearch, spot: Spot, run_outs: int, seed: int) -> None:
         self._search, self._spot, self._run_outs, self._seed = search, spot, run_outs, seed
+        self._margins = margins_of(run_out_ranks(spot.board), available_cores())
 
     def exploitability(self, street: Street) -> float:
         """In pots at the root: the mean of what best responses to both players win."""
@@ -168,6 +181,7 @@ class _Judge:
         leaves = SampledLeaves(
             street.game, self._search._rollouts, self._search._lookup, self._spot.board,
             street.solver.tree.continuations, 7_000_000 + self._seed,
+            settled=Settled(street.game, self._spot.board, self._margins),
         )  # fmt: skip
         totals, count = [np.zeros(each.shape) for each in reaches], 0
         for number in range(self._run_outs):

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.machine import describe
-from blueprints.learned.flops import meet_not
+from blueprints.margins import meet_not
 from bot.study.progress import duration_text
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.sources import read_hands

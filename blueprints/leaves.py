@@ -14,9 +14,14 @@ a pot of quite another size, the root counts at which the players have committed
 chips over the whole hand are then multiplied by c / C: a share s of the pot is worth s · 2c − c, which is
 (s · 2C − C) · c / C.
 
-**One sample for all.** In an iteration all leaves are evaluated on the same run-outs, folds too: a hand that a run-out
-makes impossible wins nothing anywhere. So the differences between actions, which is all that regrets are, have little
-of the luck of the cards in them, and the chance of a run-out is the same factor for all (`Rollouts.chance`).
+**One sample for all.** In an iteration all ends are evaluated on the same run-outs, so that the differences between
+actions, which is all that regrets are, have little of the luck of the cards in them. Folds and all-ins are evaluated on
+them too: a hand that a run-out makes impossible then wins nothing anywhere, and the chance of a run-out is the same
+factor for all (`Rollouts.chance`).
+
+**Without luck.** On a flop folds and all-ins can be known exactly, from the margins of all pairs of hands
+(`blueprints.margins`). Where stacks are deep an all-in is worth fifty pots and more, and the luck in it drowns what the
+ends say. An iteration takes longer so: elsewhere more iterations are worth more.
 
 **Classes.** Before the flop all hands of a class are alike. The solver then has classes for hands, and the value of a
 class is the mean of its hands': four, six or twelve samples for one.
@@ -33,8 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprints.lookup import Lookup
+from blueprints.margins import cards_held
 from blueprints.rollouts import Rollouts
 from protocol.cards import Card
+from protocol.hands import hand_cards_array
 from protocol.state import Action, State
 from solver.betting import Node, build_forest
 from solver.limited import LimitedTree, apart
@@ -119,6 +126,31 @@ class StreetGame:
         return int(self.nodes[0].state.street)
 
 
+class Settled:
+    """What hands win at the leaves of a flop where nothing is left to decide: exactly, over all run-outs."""
+
+    def __init__(self, game: StreetGame, board: Sequence[Card], margins: F32) -> None:
+        self._game, self.margins = game, margins
+        self.live: F32 = (cards_held()[:, list(board)].sum(axis=1) == 0).astype(np.float32)
+
+    def put(self, reaches: tuple[F32, F32], values: tuple[F32, F32]) -> None:
+        """Values at folds and all-ins, from reaches there: both [leaf, continuation, hand]."""
+        game = self._game
+        shown = np.concatenate([reaches[1][game.all_ins, 0], reaches[0][game.all_ins, 0]]) @ self.margins.T
+        for player, at_showdowns in enumerate(np.split(shown, 2)):
+            come = reaches[1 - player][game.folds, 0]
+            values[player][game.folds, 0] = self._apart(come) * game.fold_chips[player][:, None]
+            values[player][game.all_ins, 0] = at_showdowns * game.all_in_chips[:, None]
+
+    def _apart(self, come: F32) -> F32:
+        """[any, hand] the sum over all hands that share no card with a hand."""
+        of_card = come @ cards_held()
+        first, second = hand_cards_array().T
+        found: F32 = come.sum(axis=1)[:, None] - of_card[:, first] - of_card[:, second] + come
+        found *= self.live
+        return found
+
+
 def roots_of(game: StreetGame, lookup: Lookup) -> list[int]:
     """Where in a blueprint's tree the ends go on."""
     return [lookup.root(state, lambda place: _MIDDLE) for state in game.end_states]
@@ -139,14 +171,16 @@ class SampledLeaves:
         run_outs: int = 1,
         reuse: int = 1,
         classes: npt.NDArray[np.integer] | None = None,
+        settled: Settled | None = None,
     ) -> None:
         """So many run-outs an iteration, each sample used for `reuse` iterations; `classes` [hand] of hands alike.
 
-        What an iteration draws follows from the seed and the iteration's number.
+        What an iteration draws follows from the seed and the iteration's number. Folds and all-ins are `settled`
+        exactly, or else sampled.
         """
         self._game, self._rollouts, self._board = game, rollouts, tuple(board)
         self._continuations, self._seed = continuations, seed
-        self._run_outs, self._reuse = run_outs, reuse
+        self._run_outs, self._reuse, self._settled = run_outs, reuse, settled
         self._roots = roots_of(game, lookup)
         tree = rollouts.tree
         chips = tree.committed[tree.root_at[self._roots]].max(axis=1) if self._roots else np.zeros(0)
@@ -166,6 +200,10 @@ class SampledLeaves:
     @property
     def factor(self) -> float:
         """What a value has to be multiplied with for counterfactual chips."""
+        return 1.0 if self._settled is not None else self._of_sample
+
+    @property
+    def _of_sample(self) -> float:
         return 1 / (self._run_outs * self._rollouts.chance(self._board))
 
     def __call__(self, reaches: tuple[F32, F32]) -> tuple[F32, F32]:
@@ -178,17 +216,22 @@ class SampledLeaves:
         values = np.zeros_like(shown[0]), np.zeros_like(shown[1])
         for run_out in self._drawn:
             self._add(run_out, shown, values)
+        if self._settled is not None:
+            for player in range(2):
+                values[player][self._game.ends] *= np.float32(self._of_sample)
+            self._settled.put(shown, values)
         return self._back(values[0], reaches[0]), self._back(values[1], reaches[1])
 
     def _add(self, run_out: tuple[Card, ...], reaches: tuple[F32, F32], values: tuple[F32, F32]) -> None:
-        """Values of all leaves on one run-out; [leaf, continuation, hand]."""
+        """Values of all leaves that are sampled on one run-out; [leaf, continuation, hand]."""
         game, final = self._game, (*self._board, *run_out)
-        if len(game.folds):
+        sampled = self._settled is None
+        if sampled and len(game.folds):
             come = np.stack([each[game.folds, 0] for each in reaches])
             won = self._rollouts.fold_values(final, come, game.fold_chips)
             for player in range(2):
                 values[player][game.folds, 0] += won[player]
-        if len(game.all_ins):
+        if sampled and len(game.all_ins):
             come = np.stack([each[game.all_ins, 0] for each in reaches])
             won = self._rollouts.showdown_values(final, come, game.all_in_chips)
             for player in range(2):

@@ -14,6 +14,7 @@ from protocol.errors import ConfigError
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import Limits
 from strategies.registry import STRATEGIES
+from strategies.search.settings import LimitedSettings, NestedSettings
 
 _COMMENTED_KEY = re.compile(r"^# (?=[a-z_]+ = )", re.MULTILINE)
 SHIPPED = DEFAULT_FILE.read_text(encoding="utf-8")
@@ -219,3 +220,10 @@ def test_options_are_blamed_for_what_is_theirs(write):
     path = write("[bot]\nhands = -1\n")
     assert refusal(path, {"bot": {"seed": 1}}).startswith(f"{path}: bot.hands = -1")
     assert refusal(write("bot = 3\n"), {"bot": {"seed": 1}}).endswith("my.toml: bot = 3: expected a section [bot]")
+
+
+def test_half_a_section_about_a_street_has_the_rest_by_default(write):
+    config = load_config(write("[nested.turn]\niterations = 60\n[limited.flop]\nshare = 0.2\n"), {})
+    turn, flop = config.strategies.nested.turn, config.strategies.limited.flop
+    assert (turn.iterations, turn.share) == (60, NestedSettings().turn.share)
+    assert (flop.iterations, flop.share) == (LimitedSettings().flop.iterations, 0.2)

@@ -10,12 +10,13 @@ import pytest
 from blueprint_files import HOLDEM, cards_of, opened, small_game
 from test_rollouts import Plain
 
-from blueprints.leaves import SampledLeaves, StreetGame
+from blueprints.leaves import SampledLeaves, Settled, StreetGame
 from blueprints.lookup import Lookup
+from blueprints.margins import margins_of, run_out_ranks
 from blueprints.rollouts import BIASES, Bias, Rollouts
 from protocol.cards import parse_cards
 from protocol.game import Game
-from protocol.hands import hand_classes_array
+from protocol.hands import hand_cards_array, hand_classes_array
 from protocol.state import CALL, Raise, State, apply, start
 from protocol.wire import read_betting
 from solver.betting import TreeError
@@ -149,6 +150,41 @@ def test_all_run_outs_together_give_exact_values() -> None:
             np.testing.assert_allclose(found[player][leaf], exact_values[player] * scale, rtol=1e-3, atol=2e-2)
             compared += 1
     assert compared >= 8
+
+
+def test_what_is_settled_on_a_flop_is_the_mean_over_all_run_outs() -> None:
+    """And the ends are those of the sample, in chips."""
+
+    class Silent(EveryRunOut):
+        def values(self, *asked: Any, **options: Any) -> Any:
+            return np.zeros((2, len(self.biases), len(game.ends), self.num_hands), np.float32)
+
+    lookup, board = lookup_of(HOLDEM), parse_cards("Ks7h2d")
+    blueprint = lookup.blueprint
+    strategies = [blueprint.strategy(street) for street in range(4)]
+    silent = Silent(HOLDEM, blueprint.tree, lookup.cards, strategies, biases=BIASES[:2]).all_of(board)
+    game = StreetGame.of(read_betting(start(HOLDEM), "r250c/"), parse_menu("100%,a / a; cap 2"), max_nodes=100)
+    assert len(game.folds) > 1
+    assert len(game.all_ins)
+    rng = np.random.default_rng(8)
+    drawn = [rng.random((game.num_leaves, count, 1328)).astype(np.float32) for count in (2, 1)]
+    alive = (hand_cards_array()[:, :, None] != np.array(board)).all(axis=(1, 2))
+    for each in drawn:
+        each[:, :, :1326] *= alive
+        each[:, :, 1326:] = 0
+    reaches = drawn[0], drawn[1]
+    every = SampledLeaves(game, silent, lookup, board, (2, 1), 1, run_outs=silent.count)
+    expected = [values * every.factor for values in every(reaches)]
+    settled = Settled(game, board, margins_of(run_out_ranks(board), 2))
+    one = SampledLeaves(game, rollouts_of(lookup, BIASES[:2]), lookup, board, (2, 1), 1)
+    same = SampledLeaves(game, rollouts_of(lookup, BIASES[:2]), lookup, board, (2, 1), 1, settled=settled)
+    assert same.factor == 1.0
+    for mean, sample, found in zip(expected, one(reaches), same(reaches), strict=True):
+        for leaves in (game.folds, game.all_ins):
+            size = float(np.abs(mean[leaves]).max())
+            np.testing.assert_allclose(found[leaves, 0], mean[leaves, 0], rtol=1e-3, atol=1e-4 * size)
+        np.testing.assert_allclose(found[game.ends], sample[game.ends] * one.factor, rtol=1e-5)
+        assert not found[:, :, :1326][:, :, ~alive].any()
 
 
 def test_a_sample_depends_on_the_seed_and_the_number_of_the_iteration_alone() -> None:

@@ -22,6 +22,7 @@ from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import Policy, check_policy
 from strategies.search.limited import LimitedSearch, Street
+from strategies.search.ranges import street_start
 from strategies.search.settings import Chooser, Effort, LimitedSettings
 from strategies.strategy import Budget, Decided, Spot
 
@@ -277,6 +278,25 @@ def test_a_share_of_the_time_ends_the_search(base: BlueprintLookup) -> None:
     policy = strategy.search(spot, Budget(time.monotonic() + 600, 0.3), seat.draws(spot))
     assert isinstance(policy, Policy)
     assert 0 < policy.origin.iterations < 100_000
+
+
+def test_folds_and_all_ins_are_exact_where_stacks_are_deep(base: BlueprintLookup) -> None:
+    """A limped pot has a hundredth of the stacks, and a raised one a fortieth: fifty is the bound."""
+    strategy = LimitedSearch(HOLDEM, settings(flop=4), base)
+    sampled = LimitedSearch(HOLDEM, settings(flop=4, exact_spr=float("inf")), base)
+    leaves, boards = strategy._leaves, (BOARD[:3], BOARD[1:4])
+    for betting, deep in (("cc/", True), ("r250c/", False)):
+        found = []
+        for each in (strategy, sampled):
+            seat = Seat(each, BIG)
+            spot = seat.spot(betting)
+            root = street_start(spot.state)
+            policy = each.search(spot, ample(), seat.draws(spot))
+            assert isinstance(policy, Policy)
+            found.append(policy.weights)
+        assert np.array_equal(*found) == (not deep)
+        assert [leaves.late_s(root, board) > 0 for board in boards] == [False, deep]
+        assert [sampled._leaves.late_s(root, board) for board in boards] == [0, 0]
 
 
 def test_other_games_are_refused(base: BlueprintLookup) -> None:

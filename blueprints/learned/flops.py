@@ -1,8 +1,8 @@
 """A flop as the network sees it: hands in groups, what a group is like, and how groups do against each other.
 
-Each live hand is ranked on all 1,176 ways in which the flop may go on. Two hands *margin* is the probability that one
-wins less that it loses, over the 990 ways that meet neither: exact. A hand's *place* on a run-out is the share of hands
-that it beats there; over run-outs it has a distribution, which says both how good the hand is and what it may become.
+Each live hand is ranked on all 1,176 ways in which the flop may go on, which gives *margins* of pairs of hands
+(`blueprints.margins`). A hand's *place* on a run-out is the share of hands that it beats there; over run-outs it has a
+distribution, which says both how good the hand is and what it may become.
 
 *Groups* are equal in number of hands. Hands are sorted by their mean place into slices, and each slice by how far
 places are spread: so a group is of hands of like strength and like hopes, whatever the flop.
@@ -14,22 +14,15 @@ and whether both like the same run-outs, and of the flop its suits and ranks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
-from math import comb
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.learned.kernels import count_wins, rank_boards
-from protocol.cards import NUM_CARDS, Card
-from protocol.hands import NUM_HANDS, hand_cards_array
-from protocol.kernels import rank_tables
+from blueprints.margins import F32, margins_of, meet_not, run_out_ranks
+from protocol.cards import Card
 
-F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
 SLICES: Final = 12
@@ -37,9 +30,6 @@ SPREADS: Final = 4
 GROUPS: Final = SLICES * SPREADS
 NONE: Final = -1
 """The group of a dead hand."""
-_RUN_OUTS: Final = comb(49, 2)
-_MEETING_NEITHER: Final = comb(45, 2)
-_MEETING_THE_OTHER: Final = comb(47, 2) - comb(45, 2)
 _SAMPLED: Final = 9
 """Places are found on every so many-th run-out."""
 _QUANTILES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -69,10 +59,8 @@ class Flop:
     @classmethod
     def of(cls, board: Sequence[Card], threads: int = 1) -> Flop:
         """Ranks everything: a fifth of a second."""
-        rest = np.array([card for card in range(NUM_CARDS) if card not in board], np.uint8)
-        ranks = np.zeros((_RUN_OUTS, NUM_HANDS), np.uint16)
-        rank_boards(rank_tables(), np.array(board, np.uint8), rest, ranks)
-        margins = _margins(ranks, threads)
+        ranks = run_out_ranks(board)
+        margins = margins_of(ranks, threads)
         live: NDArray[np.bool_] = ranks.max(axis=0) > 0
         places, alive = _places(ranks[::_SAMPLED])
         seen = np.maximum(alive.sum(axis=0), 1)
@@ -101,39 +89,6 @@ class Flop:
         """[..., hand] to [..., group]."""
         found: F32 = weights @ _members(self.groups)
         return found
-
-
-@cache
-def cards_held() -> F32:
-    """[hand, card] 1 where a hand holds a card."""
-    found: F32 = (hand_cards_array()[:, :, None] == np.arange(NUM_CARDS)).any(axis=1).astype(np.float32)
-    found.setflags(write=False)
-    return found
-
-
-@cache
-def meet_not() -> F32:
-    """[hand, hand] 1 where two hands share no card."""
-    found: F32 = (cards_held() @ cards_held().T == 0).astype(np.float32)
-    found.setflags(write=False)
-    return found
-
-
-def _margins(ranks: NDArray[np.uint16], threads: int) -> F32:
-    wins = np.zeros((NUM_HANDS, NUM_HANDS), np.int16)
-    if threads == 1:
-        count_wins(ranks, 0, NUM_HANDS, wins)
-    else:
-        # A hand is compared with those before it: so many hands are the same work for each thread.
-        ends = (NUM_HANDS * np.sqrt(np.arange(threads + 1) / threads)).astype(int).tolist()
-        with ThreadPoolExecutor(threads) as pool:
-            parts = [pool.submit(count_wins, ranks, first, last, wins) for first, last in pairwise(ends)]
-            for part in parts:
-                part.result()
-    lower = np.tril(wins - np.int16(_MEETING_THE_OTHER), -1).astype(np.float32)
-    live: NDArray[np.bool_] = ranks.max(axis=0) > 0
-    found: F32 = (lower - lower.T) * meet_not() * (live * live[:, None]) / np.float32(_MEETING_NEITHER)
-    return found
 
 
 def _places(ranks: NDArray[np.uint16]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -15,11 +15,11 @@ from typing import Final
 
 import numpy as np
 
-from blueprints.learned.flops import NONE, Flop, cards_held
+from blueprints.learned.flops import NONE, Flop
 from blueprints.learned.network import LeafNetwork
-from blueprints.leaves import StreetGame, roots_of
+from blueprints.leaves import Settled, StreetGame, roots_of
 from blueprints.lookup import Lookup
-from protocol.hands import NUM_HANDS, hand_cards_array
+from protocol.hands import NUM_HANDS
 from solver.tables import F32
 
 _POTS: Final = 2.0
@@ -38,8 +38,8 @@ class LearnedLeaves:
         self._game, self._flop = game, flop
         self.iteration = 0
         """Nothing follows from it: values are always the same."""
-        self._live = flop.groups != NONE
-        self._group = np.where(self._live, flop.groups, 0)
+        self._settled = Settled(game, flop.board, flop.margins)
+        self._group = np.where(flop.groups != NONE, flop.groups, 0)
         roots = roots_of(game, lookup)
         self._chips = np.array([state.maximum for state in game.end_states], np.float32)
         self._tables = _tables(network, roots, flop, self._chips, continuations)
@@ -47,26 +47,14 @@ class LearnedLeaves:
     def __call__(self, reaches: tuple[F32, F32]) -> tuple[F32, F32]:
         self.iteration += 1
         game, values = self._game, (np.zeros_like(reaches[0]), np.zeros_like(reaches[1]))
-        here = [each[:, :, : self.hands] for each in reaches]
-        shown = np.concatenate([np.concatenate([each[game.all_ins, 0], each[game.ends].sum(axis=1)]) for each in here])
-        won = (shown @ self._flop.margins.T).reshape(2, -1, self.hands)
-        won *= np.concatenate([game.all_in_chips, self._chips])[:, None]
-        for player in range(2):
-            mine, other = values[player][:, :, : self.hands], here[1 - player]
-            mine[game.folds, 0] = self._apart(other[game.folds, 0]) * game.fold_chips[player][:, None]
-            at_showdowns, at_ends = np.split(won[1 - player], [len(game.all_ins)])
-            mine[game.all_ins, 0] = at_showdowns
-            if len(game.ends):
-                mine[game.ends] = at_ends[:, None] + self._by_betting(player, other[game.ends])
+        here = reaches[0][:, :, : self.hands], reaches[1][:, :, : self.hands]
+        ours = values[0][:, :, : self.hands], values[1][:, :, : self.hands]
+        self._settled.put(here, ours)
+        for player in range(2) if len(game.ends) else ():
+            come = here[1 - player][game.ends]
+            at_showdowns = (come.sum(axis=1) @ self._settled.margins.T) * self._chips[:, None]
+            ours[player][game.ends] = at_showdowns[:, None] + self._by_betting(player, come)
         return values
-
-    def _apart(self, come: F32) -> F32:
-        """[any, hand] the sum over all hands that share no card with a hand."""
-        of_card = come @ cards_held()
-        first, second = hand_cards_array().T
-        found: F32 = come.sum(axis=1)[:, None] - of_card[:, first] - of_card[:, second] + come
-        found *= self._live
-        return found
 
     def _by_betting(self, player: int, come: F32) -> F32:
         """[end, continuation, hand] what is won beyond showdowns."""
@@ -74,7 +62,7 @@ class LearnedLeaves:
         ends, groups = len(tables), self._flop.apart.shape[0]
         grouped = self._flop.summed(come).transpose(0, 2, 1).reshape(ends, -1, 1)
         won = (tables @ grouped).reshape(ends, groups, -1).transpose(0, 2, 1)
-        found: F32 = won[:, :, self._group] * self._live
+        found: F32 = won[:, :, self._group] * self._settled.live
         return found
 
 

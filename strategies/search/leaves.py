@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from blueprints.learned.flops import Flop
 from blueprints.learned.leaves import LearnedLeaves
 from blueprints.learned.network import LeafNetwork, network_file
-from blueprints.leaves import SampledLeaves, StreetGame
+from blueprints.leaves import SampledLeaves, Settled, StreetGame
 from blueprints.lookup import Lookup
+from blueprints.margins import margins_of, run_out_ranks
 from blueprints.rollouts import Rollouts
 from protocol.cards import Card
 from protocol.errors import ConfigError
 from protocol.hands import hand_classes_array
+from protocol.state import State
 from strategies.search.settings import LimitedSettings
+
+Made = TypeVar("Made")
 
 _PREFLOP, _FLOP = 0, 1
 
@@ -25,31 +30,61 @@ class Leaves:
 
     def __init__(self, settings: LimitedSettings, lookup: Lookup, rollouts: Rollouts, threads: int) -> None:
         """Raises `ConfigError` if a network is asked for that is not there."""
-        self._settings, self._lookup, self._rollouts, self._threads = settings, lookup, rollouts, threads
-        self._flop: Flop | None = None
+        self._settings, self._lookup, self._rollouts = settings, lookup, rollouts
+        self._flops = _Last(lambda board: Flop.of(board, threads))
+        self._margins = _Last(lambda board: margins_of(run_out_ranks(board), threads))
         self.network = _open(settings, lookup) if settings.leaves == "learned" else None
-        self.made_in_s = 0.0
-        """What a flop that is not known yet takes before the first iteration."""
+        deck = lookup.blueprint.game.deck()
+        for board in (deck[:3], deck[1:4]):  # the first compiles
+            (self._margins if self.network is None else self._flops).of(board)
+
+    def late_s(self, root: State, board: Sequence[Card]) -> float:
+        """What a street may take before its first iteration, however little time there is."""
+        if root.street != _FLOP:
+            return 0.0
         if self.network is not None:
-            Flop.of(lookup.blueprint.game.deck()[:3])  # compiled before anything is measured
+            return self._flops.needed_s(board)
+        return self._margins.needed_s(board) if self._is_deep(root) else 0.0
 
     def make(
         self, game: StreetGame, board: Sequence[Card], continuations: tuple[int, int], seed: int
     ) -> SampledLeaves | LearnedLeaves:
         """For a street; `seed` is that of roll-outs."""
-        if self.network is None or game.street != _FLOP:
-            classes = hand_classes_array() if game.street == _PREFLOP else None
-            return SampledLeaves(
-                game, self._rollouts, self._lookup, board, continuations, seed,
-                run_outs=self._settings.run_outs, reuse=self._settings.reuse, classes=classes,
-            )  # fmt: skip
-        begun = time.monotonic()
-        known = self._flop if self._flop is not None and self._flop.board == tuple(board) else None
-        self._flop = known or Flop.of(board, self._threads)
-        leaves = LearnedLeaves(game, self.network, self._flop, self._lookup, continuations)
-        if known is None:
-            self.made_in_s = time.monotonic() - begun
-        return leaves
+        if self.network is not None and game.street == _FLOP:
+            return LearnedLeaves(game, self.network, self._flops.of(board), self._lookup, continuations)
+        deep = game.street == _FLOP and self._is_deep(game.nodes[0].state)
+        return SampledLeaves(
+            game, self._rollouts, self._lookup, board, continuations, seed,
+            run_outs=self._settings.run_outs, reuse=self._settings.reuse,
+            classes=hand_classes_array() if game.street == _PREFLOP else None,
+            settled=Settled(game, board, self._margins.of(board)) if deep else None,
+        )  # fmt: skip
+
+    def _is_deep(self, root: State) -> bool:
+        behind = min(stack - chips for stack, chips in zip(root.game.stack, root.committed, strict=True))
+        return behind >= self._settings.exact_spr * root.pot
+
+
+class _Last(Generic[Made]):
+    """What was made of the last board."""
+
+    def __init__(self, make: Callable[[Sequence[Card]], Made]) -> None:
+        self._make, self._known = make, dict[tuple[Card, ...], Made]()
+        self.took_s = 0.0
+        """To make the one that is known."""
+
+    def of(self, board: Sequence[Card]) -> Made:
+        """Known, or made."""
+        key = tuple(board)
+        if key not in self._known:
+            begun = time.monotonic()
+            self._known = {key: self._make(board)}
+            self.took_s = time.monotonic() - begun
+        return self._known[key]
+
+    def needed_s(self, board: Sequence[Card]) -> float:
+        """As long as the last took; nothing if it is this one."""
+        return 0.0 if tuple(board) in self._known else self.took_s
 
 
 def _open(settings: LimitedSettings, lookup: Lookup) -> LeafNetwork:

@@ -73,7 +73,9 @@ _LATE_S: Final = 0.03
 _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
 _EVEN: Final = 0.5
-_NOT_BEFORE_THE_FLOP: Final = {"preflop", "flop", "threads", "keep", "kept", "floor", "leaves", "network"}
+_NOT_BEFORE_THE_FLOP: Final = {
+    *("preflop", "flop", "threads", "keep", "kept", "floor", "leaves", "network", "exact_spr"),
+}
 """Settings on which what is learnt there does not depend."""
 
 _log = logging.getLogger(__name__)
@@ -166,8 +168,8 @@ class LimitedSearch:
         self._forget_other_hands(spot)
         effort = self._settings.preflop if spot.state.street == _PREFLOP else self._settings.flop
         now = time.monotonic()
-        made_in_s = self._leaves.made_in_s if spot.state.street != _PREFLOP else 0.0
-        last_s = budget.deadline_s - _LATE_S - _READ_S - made_in_s
+        late_s = self._leaves.late_s(street_start(spot.state), spot.board)
+        last_s = budget.deadline_s - _LATE_S - _READ_S - late_s
         until_s = min(last_s, now + budget.share_s(effort.share))
         if last_s < now:
             return "no time to build the game"

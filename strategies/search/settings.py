@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from solver.kinds import Kind
 from solver.menu import MenuError, parse_menu
@@ -30,6 +30,14 @@ class _Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, ser_json_inf_nan="constants"
     )
+
+    @field_validator("preflop", "flop", "turn", "river", mode="before", check_fields=False)
+    @classmethod
+    def _whole_effort(cls, value: object, info: ValidationInfo) -> object:
+        """What a section about one street leaves out is as it is by default."""
+        assert info.field_name is not None
+        default: Effort = cls.model_fields[info.field_name].default
+        return {**default.model_dump(), **value} if isinstance(value, dict) else value
 
 
 class MenuRule(_Section):
@@ -106,6 +114,8 @@ class LimitedSettings(_Section):
     """Samples of the cards to come in each iteration."""
     reuse: int = Field(default=1, ge=1, le=1000)
     """Iterations that a sample serves."""
+    exact_spr: float = Field(default=50.0, ge=0, allow_inf_nan=True)
+    """From this stack-to-pot ratio on folds and all-ins of a flop are exact, not of the sample."""
     leaves: Literal["roll-outs", "learned"] = "roll-outs"
     """How leaves of the flop are valued."""
     network: str = ""
