@@ -1441,7 +1441,7 @@ def refusal(tmp_path: Any, content: str) -> str:
         ("[nested.turn]\niterations = 0\nshare = 0.5", "nested.turn.iterations = 0"),
         ("[nested.turn]\niterations = 1\nshare = 0.0", "nested.turn.share = 0.0"),
         ("[nested.river]\niterations = 1\nshare = 1.1", "nested.river.share = 1.1"),
-        ("[nested.river]\niterations = 1", "nested.river.share = "),
+        ("[nested.river]\nshare = 2.0", "nested.river.share = 2.0"),
         ('[[nested.menus]]\nmenu = "50%,,"', "nested.menus.0.menu = '50%,,': "),
         ('[[nested.menus]]\nmenu = "turn 50%; turn 70%"', "nested.menus.0.menu = "),
         ('[[nested.menus]]\nspr = -1.0\nmenu = "a"', "nested.menus.0.spr = -1.0"),
