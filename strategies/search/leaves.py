@@ -34,9 +34,9 @@ class Leaves:
         self._flops = _Last(lambda board: Flop.of(board, threads))
         self._margins = _Last(lambda board: margins_of(run_out_ranks(board), threads))
         self.network = _open(settings, lookup) if settings.leaves == "learned" else None
-        deck = lookup.blueprint.game.deck()
-        for board in (deck[:3], deck[1:4]):  # the first compiles
-            (self._margins if self.network is None else self._flops).of(board)
+        flop = lookup.blueprint.game.deck()[:3]
+        margins_of(run_out_ranks(flop)[:1], threads)  # compiled before anything is measured
+        (self._margins if self.network is None else self._flops).of(flop)
 
     def late_s(self, root: State, board: Sequence[Card]) -> float:
         """What a street may take before its first iteration, however little time there is."""
