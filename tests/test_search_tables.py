@@ -324,7 +324,8 @@ def blueprint() -> Whole:
 
 def play(us: int, method: bets.Method, sizes: bets.Sizes = SIZES, iterations: int = 100) -> bets.NestedPlay:
     averages = (blueprint().averages[0].view(np.float32), blueprint().averages[1].view(np.float32))
-    found = bets.NestedPlay(Field.of(SMALL), sizes, us, averages, method, DCFR_DEFAULT, iterations)
+    played = bets.PlayedPayoffs(us, first_play(us).mixed, sizes.small) if method.played else None
+    found = bets.NestedPlay(Field.of(SMALL), sizes, us, averages, method, DCFR_DEFAULT, iterations, played)
     assert list(found.run())[-1] == 1.0
     return found
 
@@ -335,6 +336,12 @@ def test_without_bets_outside_there_is_no_search(us: int) -> None:
     assert found.searches == 0
     expected = bets.opponent_mbb(blueprint().exploitability(), us)
     assert found.best_response_mbb() == pytest.approx(expected, abs=0.01)
+
+
+@cache
+def first_play(us: int) -> bets.NestedPlay:
+    """By estimates."""
+    return play(us, bets.METHODS["Maxmargin"])
 
 
 @cache
@@ -354,6 +361,34 @@ def test_nested_search_comes_close_to_the_bet_in_the_tree(us: int, name: str, it
     assert found.searches == 1 + len(found.mixed.subgame.boards[FLOP]) * 18  # three bets of each of six lines
     assert found.empty_ranges == 0
     assert inside(us) - 1 < found.best_response_mbb() < inside(us) + most
+
+
+def test_payoffs_as_played_are_what_the_best_of_the_other_actions_wins() -> None:
+    """As the solver says place by place, with our answers to bets outside the tree."""
+    solver = first_play(0).mixed
+    payoffs, estimate = bets.PlayedPayoffs(0, solver, SIZES.small), np.full(28, -7.0)
+    compared = 0
+    for street, forest in enumerate(solver.subgame.forests):
+        for node in np.flatnonzero(forest.player == 1)[:: 1 + 2 * street].tolist():
+            state = forest.nodes[node].state
+            kept = [n for n, each in enumerate(forest.nodes[node].actions) if each in SIZES.small.actions(state)]
+            assert 0 < len(kept) <= len(forest.nodes[node].actions)
+            for flop in range(0, solver.flops if street else 1, 9):
+                place = Place(street, node, flop)
+                expected = solver.action_values(place, best=True)[kept].max(axis=0)
+                reached = solver.subgame.opposing(1, solver.reach(0, place)) > 0
+                live = solver.possible(1, flop) > 0 if street else np.ones(28, bool)
+                found = payoffs.at(state, flop if street else None, estimate)
+                expected = np.where(reached, expected, estimate)
+                np.testing.assert_allclose(found[live], expected[live], rtol=1e-3, atol=0.05)
+                compared += int((reached & live).sum())
+    assert compared > 100
+
+
+def test_search_with_payoffs_as_played_comes_as_close() -> None:
+    found = play(1, bets.PLAYED["Maxmargin (payoffs as played)"], iterations=100)
+    assert found.searches == 1 + len(found.mixed.subgame.boards[FLOP]) * 18
+    assert inside(1) - 1 < found.best_response_mbb() < inside(1) + 7
 
 
 def test_unsafe_search_runs() -> None:
@@ -381,7 +416,7 @@ def test_a_gift_that_a_search_has_used_is_not_given_again() -> None:
     view.walk(0, Arrival(np.ones(28), np.ones(28), gifts))
     (departure,) = view.departures
     found._iterations = 200
-    searched = found._search(departure, ())
+    searched = found._search(departure, None)
     assert searched is not None
     won, left = searched.best_response_values(1), found._arrival(searched, departure).gifts
     payoff = departure.value + gifts
@@ -470,16 +505,16 @@ def test_translation_fills_the_tree_and_loses_by_it(us: int) -> None:
 def test_jobs_are_done_once_and_reported(tmp_path: Path) -> None:
     settings = Settings(
         ranks=4, suits=2, buckets=(3,), trunk_iterations=4, flop_iterations=2, scales=(0.0, 1.0), scaled=3,
-        sizes=SIZES, blueprint_iterations=4, nested_iterations=(2,),
+        sizes=SIZES, blueprint_iterations=4, nested_iterations=(2,), longer_iterations=3,
     )  # fmt: skip
     jobs = jobs_of(settings)
     names = [job.name for job in jobs]
     assert len(set(names)) == len(names)
     assert all(names.index(need) < names.index(job.name) for job in jobs for need in job.needs)
-    assert tables({}, settings).count("| Resolve |") == 2
+    assert tables({}, settings).count("| Resolve |") == 3
     kinds: dict[str, Job] = {}
     for job in jobs:
-        if kinds.setdefault(job.kind, job) is job or job.name.startswith("flops-3-re"):
+        if kinds.setdefault(job.kind, job) is job or job.name.startswith(("flops-3-re", "nested-2-resolve")):
             shares: list[float] = []
             row = perform(job, settings, tmp_path, shares.append)
             assert shares == sorted(shares)
@@ -487,6 +522,7 @@ def test_jobs_are_done_once_and_reported(tmp_path: Path) -> None:
     rows = known_rows(settings, tmp_path)
     assert set(kinds) == {"blueprint", "trunk", "inside", "translation", "nested", "together", "flops"}
     assert {job.name for job in kinds.values()} <= set(rows)
+    assert rows["nested-2-resolve-payoffs-as-played-0"] != rows["nested-2-resolve-0"]
     assert known_rows(replace(settings, flop_iterations=3), tmp_path) == {}
     assert json.loads((tmp_path / "blueprint.json").read_text())["settings"] == settings.text()
     assert "| Resolve |" in tables(rows, settings)

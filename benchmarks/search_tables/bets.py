@@ -8,12 +8,15 @@ worth.
 
 The *inexpensive* subgame begins after the bet; the opponent's alternative is what the best action of the tree it left
 would have won. The *expensive* one begins with the decision before, to which the bet is added.
+
+Those alternatives are estimates: the tree they come from knows no such bets later on either. To tell their errors from
+other causes, some searches are made again with what the alternatives turned out to be worth (`PlayedPayoffs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,15 +24,14 @@ import numpy as np
 from benchmarks.search_tables.games import Field, whole
 from benchmarks.search_tables.nested import Arrival, Best, Departure, View, spread, tables_of
 from benchmarks.search_tables.trunk import FLOP, Seam, Whole
-from protocol.cards import Card
-from protocol.state import Action
+from protocol.state import Action, State
 from solver.algorithms import Algorithm
 from solver.betting import Forest
 from solver.engine import Exploitability
 from solver.gadgets import Gadget
 from solver.kinds import Form
 from solver.menu import Menu, parse_menu
-from solver.subgame import Subgame
+from solver.subgame import Place, Subgame
 from solver.tables import F32, F64
 
 
@@ -41,6 +43,8 @@ class Method:
     """None for unsafe: the opponent comes with the hands that it would have in the tree."""
     reach: bool = False
     expensive: bool = False
+    played: bool = False
+    """Alternative payoffs are what they are worth against the play that estimates gave."""
 
 
 METHODS: Final = {
@@ -50,6 +54,10 @@ METHODS: Final = {
     "Maxmargin": Method(Form.MAXMARGIN),
     "Reach-Maxmargin": Method(Form.MAXMARGIN, reach=True),
 }
+LOOKED_INTO: Final = ("Resolve", "Maxmargin")
+"""The two whose order is not the thesis's for a reason that is not plain."""
+PLAYED: Final = {f"{name} (payoffs as played)": replace(METHODS[name], played=True) for name in LOOKED_INTO}
+"""Not in the thesis: they need what nobody has at the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +106,58 @@ class Tree:
     """[flop, row, hand of the opponent] what its best responses win."""
 
 
+class PlayedPayoffs:
+    """What the opponent's hands win at its decisions by all but the bets that our tree does not have.
+
+    Against a strategy of ours for the whole tree, with its answers to such bets later on: what estimates, which know
+    the solved tree alone, are estimates of.
+    """
+
+    def __init__(self, us: int, play: Whole, small: Menu) -> None:
+        self._us, self._play = us, play
+        self._nodes: list[dict[str, int]] = []
+        """By street, the opponent's decisions by the betting before them."""
+        self._values: list[dict[int, F64]] = []
+        """By street: [board, hand] counterfactual values of decisions."""
+        opponent = 1 - us
+        for street, forest in enumerate(play.subgame.forests[: FLOP + 1]):
+            nodes = {node.state.betting: n for n, node in enumerate(forest.nodes) if forest.player[n] == opponent}
+            wanted, owners = [], []
+            for node in nodes.values():
+                number, row = forest.find(node)
+                part, offered = forest.parts[number], small.actions(forest.nodes[node].state)
+                children = part.child[part.first[row] : part.first[row + 1]].tolist()
+                for action, child in zip(forest.nodes[node].actions, children, strict=True):
+                    if action in offered:
+                        wanted.append((number, child))
+                        owners.append(node)
+            parts, rows = [part for part, _ in wanted], [row for _, row in wanted]
+            if street == FLOP:
+                values = play.all_values(opponent, parts, rows, best=True)
+            else:
+                values = play.row_values(opponent, 0, 0, rows, best=True)[None]
+            self._nodes.append(nodes)
+            self._values.append({n: values[:, np.array(owners) == n].max(axis=1) for n in nodes.values()})
+
+    def at(self, state: State, flop: int | None, estimate: F64) -> F64:
+        """[hand] chips; the estimate for hands that our play there tells nothing about."""
+        street, board = (0, 0) if flop is None else (FLOP, flop)
+        node = self._nodes[street][state.betting]
+        reach = self._play.reach(self._us, Place(street, node, board))
+        against = self._play.subgame.opposing(1 - self._us, reach)
+        return np.divide(self._values[street][node][board], against, out=estimate.copy(), where=against > 0)
+
+
 class NestedPlay:
     """Our strategy in the tree in which the opponent has all bets: a solution of the small tree, and search."""
 
     def __init__(
         self, field: Field, sizes: Sizes, us: int, averages: tuple[F32, F32], method: Method, algorithm: Algorithm,
-        iterations: int,
+        iterations: int, played: PlayedPayoffs | None = None,
     ) -> None:  # fmt: skip
+        """`played` are the payoffs of a method that wants them."""
         self.us, self.field, self.method = us, field, method
+        self._played = played
         self.mixed = Whole(whole(field.game, sizes.mixed(us)))
         self.searches = 0
         self.gaining = 0
@@ -149,7 +201,7 @@ class NestedPlay:
             seam.copy(tables[self.us], self._tables[0])
             trees.append(self._tree(solver, view.arrivals, after))
             for departure in view.departures:
-                found = self._search(departure, ())
+                found = self._search(departure, None)
                 if found is not None:
                     waiting.append((found, self._arrival(found, departure), departure))
         return trees
@@ -178,7 +230,7 @@ class NestedPlay:
     def _answer(self, departures: Sequence[Departure], flop: int) -> None:
         """Search after each of these bets, and after those that leave the trees of that search."""
         for departure in departures:
-            solver = self._search(departure, self.mixed.subgame.boards[FLOP][flop].cards)
+            solver = self._search(departure, flop)
             if solver is None:
                 continue
             forest, tables = solver.subgame.forests[0], tables_of(solver, 0, self._count)
@@ -198,10 +250,14 @@ class NestedPlay:
             found |= {(number, row): values for row, values in enumerate(whole_rows)}
         return found
 
-    def _search(self, departure: Departure, board: Sequence[Card]) -> Whole | None:
-        """The solved subgame; None where our strategy never gets there."""
+    def _search(self, departure: Departure, flop: int | None) -> Whole | None:
+        """The solved subgame, on a flop or before any; None where our strategy never gets there."""
         method, opponent, arrival = self.method, 1 - self.us, departure.arrival
         ours, value, gifts = arrival.ours, departure.value, arrival.gifts
+        board = () if flop is None else self.mixed.subgame.boards[FLOP][flop].cards
+        if method.played:
+            assert self._played is not None
+            value = self._played.at(departure.state, flop, value)
         theirs = arrival.theirs if method.form is None else np.ones(self._count)
         if not board:
             ours, theirs, value, gifts = (self.field.symmetric(each) for each in (ours, theirs, value, gifts))

@@ -64,6 +64,8 @@ class Settings:
     blueprint_iterations: int = 1000
     nested_iterations: tuple[int, ...] = (20, 300)
     """Each gives a column."""
+    longer_iterations: int = 1000
+    """Of those methods whose order is looked into."""
     taken_smaller: float = pseudo_harmonic(0.75, 0.5, 1.0)
 
     def text(self) -> str:
@@ -96,12 +98,10 @@ def jobs_of(settings: Settings) -> list[Job]:
     for us in SEATS:
         found.append(Job(f"inside-{us}", 80, "inside", (us,)))
         found.append(Job(f"translation-{us}", 4, "translation", (us,), ("blueprint",)))
-        for count in settings.nested_iterations:
-            for name in bets.METHODS:
-                method = (name, us, count)
-                found.append(
-                    Job(f"nested-{count}-{plain(name)}-{us}", 40 + count / 6, "nested", method, ("blueprint",))
-                )
+        for name, count in nested_of(settings):
+            before = (f"{nested_row(estimated(name), count)}-{us}",) if name in bets.PLAYED else ()
+            row = f"{nested_row(name, count)}-{us}"
+            found.append(Job(row, 20 + count / 7, "nested", (name, us, count), ("blueprint", *before)))
     for count in settings.buckets:
         needs = (f"trunk-{count}",)
         found.append(Job(f"together-{count}", 10, "together", (count,), needs))
@@ -112,6 +112,23 @@ def jobs_of(settings: Settings) -> list[Job]:
         scaled = replace(cards.METHODS["Reach-Maxmargin"], scale=scale)
         found.append(Job(f"scaled-{scale:g}", 9, "flops", (settings.scaled, scaled), (f"trunk-{settings.scaled}",)))
     return found
+
+
+def nested_of(settings: Settings) -> list[tuple[str, int]]:
+    """Methods of nested search, and how many iterations each solve has."""
+    table = [(name, count) for count in settings.nested_iterations for name in bets.METHODS]
+    played = [(name, max(settings.nested_iterations)) for name in bets.PLAYED]
+    return table + played + [(name, settings.longer_iterations) for name in (*bets.LOOKED_INTO, *bets.PLAYED)]
+
+
+def estimated(name: str) -> str:
+    """The method whose play has the payoffs of one that takes them from play."""
+    return next(each for each in bets.LOOKED_INTO if name.startswith(f"{each} ("))
+
+
+def nested_row(name: str, iterations: int) -> str:
+    """The name of a row, but for the seat."""
+    return f"nested-{iterations}-{plain(name)}"
 
 
 def plain(name: str) -> str:
@@ -221,11 +238,19 @@ def _translation(row: Row, settings: Settings, folder: Path, us: int) -> Steps:
 
 
 def _nested(row: Row, settings: Settings, folder: Path, name: str, us: int, iterations: int) -> Steps:
+    field, sizes, played = _bets(settings), settings.sizes, None
+    if name in bets.PLAYED:
+        before = Whole(whole(field.game, sizes.mixed(us)))
+        before.averages[us][:] = np.load(folder / f"{nested_row(estimated(name), iterations)}-{us}.npy")
+        played = bets.PlayedPayoffs(us, before, sizes.small)
     play = bets.NestedPlay(
-        _bets(settings), settings.sizes, us, _averages(folder), bets.METHODS[name],
-        parse_algorithm(settings.algorithm), iterations,
+        field, sizes, us, _averages(folder), {**bets.METHODS, **bets.PLAYED}[name],
+        parse_algorithm(settings.algorithm), iterations, played,
     )  # fmt: skip
     yield from play.run()
+    if name in bets.LOOKED_INTO:
+        with whole_file(folder / f"{nested_row(name, iterations)}-{us}.npy") as file:
+            np.save(file, play.mixed.averages[us])
     row |= {"best_response_mbb": play.best_response_mbb(), "searches": play.searches}
     row |= {"gaining": play.gaining, "empty_ranges": play.empty_ranges}
 

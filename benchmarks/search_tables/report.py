@@ -9,7 +9,7 @@ from typing import Final
 
 from benchmarks.search_tables import bets, cards
 from benchmarks.search_tables.games import SEATS
-from benchmarks.search_tables.jobs import Row, Settings, plain
+from benchmarks.search_tables.jobs import Row, Settings, nested_row, plain
 from blueprints.files import whole_file
 from bot.study.progress import duration_text
 
@@ -60,7 +60,7 @@ def nested(rows: Rows, count: int) -> dict[str, float | None]:
 
 def _bet_rows(count: int) -> dict[str, str]:
     """The names of rows, but for the seat."""
-    return {TRANSLATION: "translation-{}"} | {name: f"nested-{count}-{plain(name)}-{{}}" for name in bets.METHODS}
+    return {TRANSLATION: "translation-{}"} | {name: f"{nested_row(name, count)}-{{}}" for name in bets.METHODS}
 
 
 def floor(rows: Rows, settings: Settings) -> list[float | None]:
@@ -129,8 +129,8 @@ def _source(row: Row) -> tuple[str, str]:
 
 
 def tables(rows: Rows, settings: Settings) -> str:
-    """Both tables, and the pairs of methods whose order is not the thesis's."""
-    return "\n".join([*_flop_table(rows, settings), "", *_bet_table(rows, settings)])
+    """Both tables, the pairs of methods whose order is not the thesis's, and what is known of why."""
+    return "\n".join([*_flop_table(rows, settings), "", *_bet_table(rows, settings), "", *_cause_table(rows, settings)])
 
 
 def _flop_table(rows: Rows, settings: Settings) -> list[str]:
@@ -156,6 +156,16 @@ def _bet_table(rows: Rows, settings: Settings) -> list[str]:
         lines.append(_line(name, [*means, *_seats(rows, _bet_rows(most)[name]), theirs], digits=2))
     lines += [_line("*the bet in the tree*", [*[None] * (len(columns) - 1), _mean(least), *least, None], digits=2), ""]
     lines += [_compared(f"{count:,} iterations", nested(rows, count), THESIS_BETS) for count in columns]
+    return lines
+
+
+def _cause_table(rows: Rows, settings: Settings) -> list[str]:
+    counts = (max(settings.nested_iterations), settings.longer_iterations)
+    heads = [f"{count:,} iterations" for count in counts]
+    lines = ["### What payoffs and iterations have to do with the order, mbb/h", "", *_head("method", heads)]
+    for name in (*bets.LOOKED_INTO, *bets.PLAYED):
+        means = [_mean(_seats(rows, f"{nested_row(name, count)}-{{}}")) for count in counts]
+        lines.append(_line(name, means, digits=2))
     return lines
 
 
