@@ -131,12 +131,20 @@ def test_the_file_names_all_code_that_trained_it(call, config, monkeypatch):
 def test_begin_from_a_file(call, config, tmp_path):
     assert call("train", config)[0] == 0
     file = "training/leduc/leduc.blueprint"
+    first = Blueprint.open(Path(file)).header.training
     code, _, err = call("train", config, "--folder", "again", "--begin-from", file)
+    assert code == 2
+    assert f"--periods 2: {file} has 2: expected more" in err
+    code, _, err = call("train", config, "--folder", "again", "--begin-from", file, "--periods", "3")
     assert code == 0
-    code, _, err = call("train", config, "--folder", "again", "--periods", "3")
+    assert "begins after the file's period 2" in err
+    code, _, err = call("train", config, "--folder", "again", "--periods", "4")
     assert code == 1
     assert "begun from" in err
-    assert call("train", config, "--folder", "again", "--periods", "3", "--begin-from", file)[0] == 0
+    assert call("train", config, "--folder", "again", "--periods", "4", "--begin-from", file)[0] == 0
+    after = Blueprint.open(Path("again/leduc.blueprint")).header.training
+    assert (after.periods, after.walks) == (4, 2 * first.walks)
+    assert after.core_seconds > first.core_seconds
     other = tmp_path / "other.toml"
     other.write_text(CONFIG.format(walks=50, periods=2).replace("100%,a / a", "50%,a / a"))
     code, _, err = call("train", other, "--folder", "new", "--begin-from", file)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ import pytest
 from blueprints.cards.exact import ExactCards
 from blueprints.revision import code_revision
 from blueprints.settings import BlueprintSettings, Sampling, TrainerSettings, load_settings, shipped_settings
-from blueprints.train.checkpoint import UNKNOWN
+from blueprints.train.checkpoint import UNKNOWN, Begun
 from blueprints.train.exploit import Measure
-from blueprints.train.trainer import FOLLOWED, Run
+from blueprints.train.public import PublicSampling
+from blueprints.train.trainer import FOLLOWED, Beginning, Run
 from blueprints.tree import build_tree
 from protocol.errors import BlueprintError, ConfigError
 
@@ -257,28 +259,70 @@ def test_a_configuration_that_is_none_is_refused_in_a_line(tmp_path: Path, text:
         load_settings("nothing-of-the-kind")
 
 
-def test_a_run_can_begin_from_a_strategy(tmp_path: Path) -> None:
-    """It plays it for the first periods: then the average is that strategy, and a better one comes of it."""
+def test_a_run_that_begins_from_a_file_goes_on_with_what_that_has_learnt(tmp_path: Path) -> None:
+    """Its first periods play the file; then it is where the file's own run was, and as good as that after as many."""
     settings = LEDUC.model_copy(update={"trainer": TrainerSettings(walks=100, seed=7)})
     earlier = run_in(tmp_path / "earlier", settings)
-    earlier.go_on(lambda last: last.number >= 20)
-    strategy = earlier.sampler.averages()
+    earlier.go_on(lambda last: last.number >= 40)
+    tables = tuple([table.copy() for table in earlier.sampler.averages()])
     game, tree, cards = settings.load_game(), earlier.tree, earlier.cards
+    file = Begun("1234", earlier.last.number, earlier.last.walks, earlier.last.updates, earlier.last.core_seconds)
 
-    def begun(folder: str, followed: str = "earlier") -> Run:
-        return Run(tmp_path / folder, settings, tree, cards, follow=strategy, followed=followed)
+    def begun(folder: str) -> Run:
+        return Run(tmp_path / folder, settings, tree, cards, beginning=Beginning(tables, file))
 
     run = begun("later")
-    run.go_on(lambda last: last.number >= FOLLOWED - 1)
-    with pytest.raises(BlueprintError, match="begun from earlier"):
+    run.go_on(lambda last: last.number >= 40 + FOLLOWED - 1)
+    assert [period.number for period in run.log] == list(range(41, 40 + FOLLOWED))
+    assert (run.last.walks, run.last.updates > earlier.last.updates) == (100 * (40 + FOLLOWED - 1), True)
+    with pytest.raises(BlueprintError, match="begun from 1234"):
         run_in(tmp_path / "later", settings)
-    begun("later").go_on(lambda last: last.number >= FOLLOWED)
+    begun("later").go_on(lambda last: last.number >= 40 + FOLLOWED)
     measure = Measure(game, settings.load_menu(), tree, cards)
-    before = measure.exploitability(strategy).mbb
-    assert measure.exploitability(run_in(tmp_path / "later", settings).sampler.averages()).mbb == pytest.approx(before)
-    after = run_in(tmp_path / "later", settings)
-    after.go_on(lambda last: last.number >= 60)
+    before = measure.exploitability(tables).mbb
+    taken_up = run_in(tmp_path / "later", settings)  # what it began from is needed no more
+    assert measure.exploitability(taken_up.sampler.averages()).mbb == pytest.approx(before, abs=1e-3)
+    weights = sum(range(1, 41 + FOLLOWED)) * 100
+    assert taken_up.sampler.state()["weight"] == pytest.approx(weights)
+    taken_up.go_on(lambda last: last.number >= 120)
+    earlier.go_on(lambda last: last.number >= 120 - FOLLOWED)  # learnt as often
     cold = run_in(tmp_path / "cold", settings)
-    cold.go_on(lambda last: last.number >= FOLLOWED)
-    assert measure.exploitability(after.sampler.averages()).mbb < before
-    assert before < measure.exploitability(cold.sampler.averages()).mbb
+    cold.go_on(lambda last: last.number >= 80)
+    after, same, less = (measure.exploitability(each.sampler.averages()).mbb for each in (taken_up, earlier, cold))
+    assert after < before
+    assert after < less
+    assert after < 1.15 * same
+
+
+def test_what_is_taken_up_is_played_next(tmp_path: Path) -> None:
+    """Regrets are in proportion to the strategy, less what actions lose over so many periods."""
+    settings = LEDUC.model_copy(update={"trainer": TrainerSettings(walks=200, seed=7)})
+    earlier = run_in(tmp_path / "earlier", settings)
+    earlier.go_on(lambda last: last.number >= 30)
+    tables = tuple([table.copy() for table in earlier.sampler.averages()])
+    sampler = run_in(tmp_path / "later", settings).sampler
+    for number in (31, 32):
+        sampler.period(number, float(number), 200, tables)
+    before = {name: array.copy() for name, array in sampler.state().items()}
+    sampler.take_up(tables, 8.0, 3.0)
+    after = sampler.state()
+    np.testing.assert_allclose(after["averages"], 8 * before["averages"], rtol=1e-6)
+    assert isinstance(sampler, PublicSampling)
+    compared = 0
+    for part in range(len(sampler._tables.parts.street)):
+        old, new, shares = (
+            sampler._tables.of_part(each, part)
+            for each in (before["regrets"], after["regrets"], sampler._tables.packed(tables))
+        )
+        for begin, end in pairwise([*sampler._tables.begins(part), len(old)]):
+            lost, played = np.minimum(old[begin:end], 0) * 8, shares[begin:end]
+            added = new[begin:end] - lost
+            total = played.sum(axis=0)
+            there = total > 0
+            expected = np.maximum(0.9 * np.sqrt((old[begin:end] ** 2).sum(axis=0)), 1)
+            np.testing.assert_allclose(added[:, there].sum(axis=0), expected[there], rtol=1e-3, atol=1e-2)
+            np.testing.assert_allclose(
+                added[:, there] / added[:, there].sum(axis=0), played[:, there] / total[there], atol=1e-3
+            )
+            compared += int(there.sum())
+    assert compared > 100

@@ -47,6 +47,22 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """The file that a run began from, and what its training had cost."""
+
+    digest: str
+    periods: int
+    walks: int
+    updates: int
+    core_seconds: float
+
+    @property
+    def last(self) -> Period:
+        """Where the run goes on from; its own clock begins anew."""
+        return Period(self.periods, self.walks, self.updates, 0.0, self.core_seconds, float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """What decides which numbers a run comes to."""
 
@@ -73,8 +89,7 @@ class Checkpoint:
     """All of one but the arrays."""
 
     identity: Identity
-    followed: str
-    """Digest of the strategy that the run began from, if any."""
+    begun: Begun | None
     revisions: tuple[str, ...]
     """Of the code that trained, in order: it may be another after an interruption."""
     log: tuple[Period, ...]
@@ -90,7 +105,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, arrays: Arrays) -> No
     """Whole or not at all."""
     document = {
         **asdict(checkpoint.identity),
-        "followed": checkpoint.followed,
+        "begun": None if checkpoint.begun is None else asdict(checkpoint.begun),
         "revisions": checkpoint.revisions,
         "log": [asdict(period) for period in checkpoint.log],
         "last": asdict(checkpoint.last),
@@ -125,7 +140,8 @@ def _parsed(document: dict[str, Any], folder: Path) -> Checkpoint:
     settings = BlueprintSettings.model_validate(document["settings"])
     identity = Identity.of(settings, document["tree"], document["cards"])
     revisions = tuple(document.get("revisions", (UNKNOWN,)))
-    return Checkpoint(identity, document.get("followed", ""), revisions, (*log, last))
+    begun = document.get("begun")
+    return Checkpoint(identity, None if begun is None else Begun(**begun), revisions, (*log, last))
 
 
 def read_log(path: Path) -> list[Period]:

@@ -23,6 +23,9 @@ from solver.sweeps import MAX_VECTORS, NUM_CARD_ROWS
 from solver.tables import F64, aligned_zeros, padded
 from solver.vectors import LANES
 
+_NOISE: Final = 0.3
+_LEAST, _TINY = 1.0, 1e-30
+"""What keeps the strategy of buckets that never came, and what keeps from dividing by nothing."""
 SPLIT: Final = 2
 """From the turn on, subtrees are shared out among threads."""
 
@@ -192,6 +195,26 @@ class PublicSampling:
             updates += self._walker.walk(board, weights, self._ranges, training, self._pool).pairs
         self._weight += weight * walks
         return updates
+
+    def take_up(self, followed: Sequence[npt.NDArray[Any]], more: float, noise: float) -> None:
+        """After periods that followed a strategy: as if that had been learnt here, by `more` times as much weight.
+
+        Averages are `more` times what they are: the strategy, as often as each bucket comes. Of regrets, those of
+        actions that lose are as well. Positive ones are the strategy itself, so that it is what is played next, times
+        what regrets of the bucket vary by: sums over so much weight, whose standard deviation is `noise` times as
+        large. (Exactly how large does not matter: a third to three times as much came to the same.) So a strategy
+        changes as easily as one that was learnt here, where no action is better than the others by more than luck.
+        """
+        played = self._tables.packed(followed)
+        for part in range(len(self._tables.parts.street)):
+            regrets, shares = (self._tables.of_part(each, part) for each in (self._regrets, played))
+            begins = self._tables.begins(part)
+            counts = np.diff([*begins, len(regrets)])
+            spread = noise * np.sqrt(np.add.reduceat(regrets**2, begins, axis=0))
+            scale = np.maximum(_NOISE * spread, _LEAST) / np.maximum(np.add.reduceat(shares, begins, axis=0), _TINY)
+            regrets[:] = np.minimum(regrets, 0.0) * more + shares * np.repeat(scale, counts, axis=0)
+        self._averages *= np.float32(more)
+        self._weight *= more
 
     def regret(self) -> float:
         """The average positive regret in chips a hand, the mean of both players.

@@ -9,14 +9,20 @@ A run is a folder:
 A kill at any moment loses the period that was under way. What a period does follows from the settings and its number
 alone, so that a run that was interrupted comes to the same numbers as one that was not. Code of another revision may go
 on with a run: both are on record.
+
+A run may begin from a file, whose periods it takes for its own: it goes on with the number and the weight of the next.
+A file has strategies in 8 bits and no regrets, so the first `FOLLOWED` periods play them as they are, which tells how
+often each bucket is come to and what its actions are worth there; what was learnt is then scaled to what so many
+periods from nothing would have left (`Sampler.take_up`).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -29,6 +35,7 @@ from blueprints.settings import BlueprintSettings, Sampling
 from blueprints.train.checkpoint import (
     CHECKPOINT,
     LOG,
+    Begun,
     Checkpoint,
     Identity,
     Period,
@@ -45,7 +52,15 @@ _SETTINGS: Final = "settings.json"
 Tables = Sequence[npt.NDArray[Any]]
 """A strategy: by street [edge of the street, bucket], in any unit."""
 FOLLOWED: Final = 10
-"""A run that begins from another's strategy plays it for so many periods."""
+"""A run that begins from a file plays its strategy for so many periods."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beginning:
+    """What a run begins from, for the same tree and cards."""
+
+    tables: Tables
+    begun: Begun
 
 
 class Sampler(Protocol):
@@ -59,6 +74,12 @@ class Sampler(Protocol):
 
     def regret(self) -> float:
         """The average positive regret in chips a hand, the mean of both players."""
+
+    def take_up(self, followed: Tables, more: float, noise: float) -> None:
+        """After periods that followed a strategy: as if that had been learnt here, by `more` times as much weight.
+
+        `noise` is the ratio of the standard deviations of sums with these weights.
+        """
 
     def averages(self) -> tuple[F32, ...]:
         """By street of the game [edge of the street, bucket], in the order of the tree."""
@@ -101,23 +122,19 @@ class Run:
         cards: Cards,
         *,
         threads: int = 1,
-        follow: Tables | None = None,
-        followed: str = "",
+        beginning: Beginning | None = None,
     ) -> None:
-        """`follow` is a strategy for the same tree and cards to begin from, `followed` its digest.
-
-        A run that goes on needs it no more once its first periods are done.
-        """
+        """A run that goes on needs its beginning no more once its first periods are done."""
         self.settings, self.tree, self.cards = settings, tree, cards
-        self._follow = follow
+        self._beginning = beginning
         self._folder, self._big_blind = folder, max(settings.load_game().blind)
-        self._followed = followed
+        self.begun = beginning.begun if beginning else None
         self._identity = Identity.of(settings, tree.digest, cards.digest)
         self._code = code_revision()
         self.revisions: tuple[str, ...] = ()
         """Of the code that trained it, in order."""
         self.log: list[Period] = []
-        """All periods so far."""
+        """All its own periods so far."""
         self.sampler = make_sampler(settings, tree, cards, threads)
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / CHECKPOINT).exists():
@@ -126,7 +143,9 @@ class Run:
     @property
     def last(self) -> Period:
         """The last period."""
-        return self.log[-1] if self.log else NOTHING_YET
+        if self.log:
+            return self.log[-1]
+        return NOTHING_YET if self.begun is None else self.begun.last
 
     def go_on(self, enough: Callable[[Period], bool], tell: Callable[[Period], None] = lambda period: None) -> Period:
         """Train until it is enough; `tell` hears of every period once it is kept."""
@@ -138,7 +157,7 @@ class Run:
                     self.revisions = (*self.revisions, self._code)
                     self._write_settings()
                 self.log.append(self._period())
-                kept = Checkpoint(self._identity, self._followed, self.revisions, tuple(self.log))
+                kept = Checkpoint(self._identity, self.begun, self.revisions, tuple(self.log))
                 write_checkpoint(self._folder, kept, self.sampler.state())
                 self._write_log()  # a kill before this line is made good when the run goes on
                 tell(self.last)
@@ -148,8 +167,15 @@ class Run:
         """Train for a period."""
         trainer, last = self.settings.trainer, self.last
         number, began, worked = last.number + 1, time.perf_counter(), time.process_time()
-        follow = self._follow if number <= FOLLOWED else None
-        updates = self.sampler.period(number, float(number) if trainer.linear else 1.0, trainer.walks, follow)
+        left = self._to_follow()
+        tables = self._beginning.tables if left and self._beginning else None
+        updates = self.sampler.period(number, self._weight(number), trainer.walks, tables)
+        if tables is not None and left == 1:
+            everything, here = range(1, number + 1), range(number + 1 - FOLLOWED, number + 1)
+            (all_sum, all_squares), (sum_, squares) = (
+                (sum(map(self._weight, each)), sum(self._weight(n) ** 2 for n in each)) for each in (everything, here)
+            )
+            self.sampler.take_up(tables, all_sum / sum_, math.sqrt(all_squares / squares))
         return Period(
             number,
             last.walks + trainer.walks,
@@ -158,6 +184,13 @@ class Run:
             last.core_seconds + time.process_time() - worked,
             1000 * self.sampler.regret() / self._big_blind,
         )
+
+    def _weight(self, number: int) -> float:
+        return float(number) if self.settings.trainer.linear else 1.0
+
+    def _to_follow(self) -> int:
+        """How many periods more follow the strategy that the run began from."""
+        return 0 if self.begun is None else max(0, self.begun.periods + FOLLOWED - self.last.number)
 
     def _write_settings(self) -> None:
         document = {**asdict(self._identity), "revisions": self.revisions}
@@ -172,13 +205,14 @@ class Run:
         path = self._folder / CHECKPOINT
 
         def take(found: Checkpoint, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-            if found.last.number < FOLLOWED and found.followed != self._followed:
-                raise BlueprintError(f"{path}: begun from {found.followed or 'nothing'}: expected the same again")
+            given, self.begun, self.log = self.begun, found.begun, list(found.log)
+            if self._to_follow() and given != found.begun:
+                raise BlueprintError(f"{path}: begun from {self.begun and self.begun.digest}: expected the same again")
             found.identity.check_same(path, self._identity)
             self.sampler.restore(arrays)
 
         found = read_checkpoint(self._folder, take)
-        self._followed, self.revisions, self.log = found.followed, found.revisions, list(found.log)
+        self.revisions = found.revisions
         log = self._folder / LOG
         if not log.exists() or log.read_bytes() != log_text(self.log).encode():
             self._write_log()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from blueprints.settings import BlueprintSettings
     from blueprints.storage import Blueprint
     from blueprints.train.checkpoint import Period
-    from blueprints.train.trainer import Run
+    from blueprints.train.trainer import Beginning, Run
 
 _CARDS: Final = "cards.npz"
 _COMMAND: Final = "paratus blueprint train"
@@ -67,15 +67,17 @@ def run_command(options: argparse.Namespace) -> int:
     tree = build_tree(game, settings.load_menu())
     begin = _beginning(options.begin_from, settings)
     made, cards = _cards(settings, folder, tables_folder(), options.threads, begin)
-    follow = [begin.strategy(street) for street in range(game.num_rounds)] if begin else None
-    followed = begin.digest if begin else ""
-    run = Run(folder, settings, tree, cards, threads=options.threads, follow=follow, followed=followed)
-    if run.last.number:
+    run = Run(folder, settings, tree, cards, threads=options.threads, beginning=_taken_up(begin) if begin else None)
+    if run.log:
         print(f"{_COMMAND}: goes on after period {run.last.number:,}", file=sys.stderr)
+    elif begin:
+        print(f"{_COMMAND}: begins after the file's period {run.last.number:,}", file=sys.stderr)
     periods = options.periods or settings.trainer.periods
+    if begin and not run.log and run.last.number >= periods:
+        raise ConfigError(f"--periods {periods:,}: {options.begin_from} has {run.last.number:,}: expected more")
     seconds = float("inf") if options.hours is None else 3600 * options.hours
     stopped = _train(run, periods, seconds)
-    if not run.last.number:
+    if not run.log:
         raise ConfigError(f"{folder}: stopped before the first period was done: nothing was written")
     out = options.out or folder / f"{settings.name}.blueprint"
     digest = _write(out, run, made)
@@ -98,6 +100,16 @@ def _beginning(path: Path | None, settings: BlueprintSettings) -> Blueprint | No
         if theirs != mine:
             raise ConfigError(f"{path}: {name} = {theirs}: expected {mine}")
     return found
+
+
+def _taken_up(begin: Blueprint) -> Beginning:
+    from blueprints.train.checkpoint import Begun
+    from blueprints.train.trainer import Beginning
+
+    training = begin.header.training
+    tables = [begin.strategy(street) for street in range(begin.game.num_rounds)]
+    facts = training.model_dump(include={"periods", "walks", "updates", "core_seconds"})
+    return Beginning(tables, Begun(begin.digest, **facts))
 
 
 def _cards(

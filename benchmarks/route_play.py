@@ -1,0 +1,227 @@
+"""What routes and kinds of search win on turns and rivers of a match: over all hands of both, line by line.
+
+    python -m benchmarks.route_play FOLDER [--against slumbot-style] [--street river] [--spots 100]
+                                    [--kinds blueprint,reach-maxmargin,unsafe]
+
+FOLDER is a match of `paratus` against that agent, with both stores. At random turns or rivers of it both ranges are
+what the stored policies left them. From there on every line is played out: our policies by agent `paratus` of
+one kind, with a fixed number of iterations for each search, the opponent's by its own; and every pair of hands is
+counted. So little of the cards' luck is left, and kinds are compared on the same spots. Earlier streets are solved
+again as they were, with the iterations that were stored.
+
+A kind is `blueprint` (nothing is searched), `river` (the river only), `turn` (both), or a kind of subgame, which is
+`turn` with that kind. After a turn's betting some river cards are drawn, the same for all lines and kinds; all-ins are
+exact. Prints a row for each spot, then means over spots with their standard errors, less those of the first kind: in
+chips, in pots, and in thousandths of a big blind for each hand of the match, few of which come to the street.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.machine import describe
+from blueprints.margins import meet_not
+from bot.study.progress import duration_text
+from dealer_tools.formats.records import PlayedHand
+from dealer_tools.scoring.sources import read_hands
+from protocol.cards import Card
+from protocol.game import DEFAULT_GAME, Position, load_game
+from protocol.hands import NUM_HANDS
+from protocol.kernels import rank_board
+from protocol.state import State, apply, steps
+from solver.kinds import Kind
+from strategies.draws import Draws
+from strategies.policy import Policy
+from strategies.registry import make_strategy
+from strategies.router import Router
+from strategies.search.ranges import alive
+from strategies.search.settings import Effort
+from strategies.settings import StrategySettings
+from strategies.strategy import Budget, Decided, Spot, Strategy
+
+F64 = NDArray[np.float64]
+
+_US = "paratus"
+_STREETS: Final = {"turn": 2, "river": 3}
+_ROUTES: Final = {"blueprint": (), "river": ("river",), "turn": ("turn", "river")}
+"""Which streets are searched."""
+_RARE: Final = 1e-3
+"""Lines that fewer pairs of hands take than this are checked down."""
+_AMPLE_S: Final = 1e5
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--against", default="slumbot-style", help="the other agent of the match")
+    parser.add_argument("--street", choices=_STREETS, default="river", help="where spots begin")
+    parser.add_argument("--spots", type=int, default=100)
+    parser.add_argument("--kinds", default="blueprint,reach-maxmargin,unsafe")
+    parser.add_argument("--iterations", type=int, default=300, help="of a search of the river")
+    parser.add_argument("--turn-iterations", type=int, default=100)
+    parser.add_argument("--cards", type=int, default=4, help="river cards after a turn's betting, of 48")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of spots and cards")
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)  # of ranges that no model expected
+    game = load_game(DEFAULT_GAME).game
+    kinds = options.kinds.split(",")
+    efforts = {"turn": options.turn_iterations, "river": options.iterations}
+    ours = {kind: make_strategy(_US, game, _settings(kind, efforts)) for kind in kinds}
+    theirs = make_strategy(options.against, game)
+    found, begun = [], time.monotonic()
+    spots, share = _spots(options.folder, options.against, _STREETS[options.street], options.spots, options.seed)
+    for number, (played, state) in enumerate(spots, 1):
+        row: dict[str, Any] = {"where": played.where, "betting": state.betting, "pot": state.pot}
+        cards = np.random.default_rng((options.seed, number)).permutation(game.deck())
+        for kind, strategy in ours.items():
+            assert isinstance(strategy, Router)
+            line = _Spot(strategy.another(), theirs, options.against, played, state, cards.tolist(), options.cards)
+            row[kind] = round(line.worth(), 2)
+        found.append(row)
+        print(json.dumps(row), flush=True)
+        left_s = (time.monotonic() - begun) / number * (len(spots) - number)
+        print(f"{number} of {len(spots)} {options.street}s, {duration_text(left_s)} left", file=sys.stderr, flush=True)
+    compared = _compared(found, kinds, 1000 * share / game.big_blind)
+    asked = {key: value for key, value in vars(options).items() if key != "folder"}
+    print(json.dumps({"machine": describe(), **asked, "share_of_hands": round(share, 4), **compared}, indent=1))
+
+
+def _settings(kind: str, iterations: dict[str, int]) -> StrategySettings:
+    given = StrategySettings()
+    efforts = {street: Effort(iterations=count, share=1.0) for street, count in iterations.items()}
+    changes: dict[str, Any] = {"threads": 1, "trusted_iterations": 0, **efforts}
+    if kind not in _ROUTES:
+        changes["kind"] = Kind(kind)
+    searched = _ROUTES.get(kind, tuple(_STREETS))
+    return StrategySettings(
+        router=given.router.model_copy(update={street: "blueprint" for street in _STREETS if street not in searched}),
+        nested=given.nested.model_copy(update=changes),
+        limited=given.limited.model_copy(update={"threads": 1}),
+    )
+
+
+def _spots(
+    folder: Path, against: str, street: int, count: int, seed: int
+) -> tuple[list[tuple[PlayedHand, State]], float]:
+    """Hands in which we decided on the street, none of our decisions a fallback, and the state in which it began.
+
+    And what share of all hands comes to such a decision.
+    """
+    found, came = [], 0
+    hands = read_hands([folder], _US, both=True).hands
+    for played in hands:
+        assert against in played.record.names, f"{folder}: a match against {against} was expected"
+        begins = next((state for state, _ in steps(played.record.state) if state.street == street), None)
+        ours = played.decisions.get(_US, {})
+        if begins is None or not any(betting.count("/") == street for betting in ours):
+            continue
+        came += 1
+        if not any(decided.policy.origin.is_fallback for decided in ours.values()):
+            found.append((played, begins))
+    order = np.random.default_rng(seed).permutation(len(found))[:count].tolist()
+    return [found[place] for place in order], came / len(hands)
+
+
+class _Spot:
+    """One of them, and who plays it."""
+
+    def __init__(
+        self, ours: Strategy, theirs: Strategy, name: str, played: PlayedHand, begins: State, cards: Sequence[Card],
+        drawn: int,
+    ) -> None:  # fmt: skip
+        """`cards` is the deck in some order, of which so many that the board allows may come after a turn."""
+        record, self._game = played.record, begins.game
+        self._strategies, self._their_name = (ours, theirs), name
+        self._hand, self._begins = record.hand, begins
+        self._board: tuple[Card, ...] = record.deal.board[: self._game.board_cards_by(begins.street)]
+        self._position = Position(record.names.index(_US))
+        live = alive(self._game, self._board)
+        self._ours, self._theirs, self._past = live.copy(), live.copy(), list[Decided]()
+        for state, action in steps(begins):
+            mine = state.actor == self._position
+            policy = played.decisions[_US if mine else name][state.betting].policy
+            if mine:
+                self._ours *= policy.likelihood(action)
+                self._past.append(Decided(state, policy))
+            else:
+                self._theirs *= policy.likelihood(action)
+        self._apart = meet_not()
+        self._pairs = float(self._ours @ self._apart @ self._theirs)
+        left = [card for card in cards if card not in self._board]
+        self._drawn, self._left = left[:drawn], len(left)
+        whole = begins.street == _STREETS["river"]
+        boards = [self._board] if whole else [(*self._board, card) for card in left]
+        self._wins = {board: self._wins_on(board) for board in boards}
+        if not whole:  # of a pair of hands, four of the cards left cannot come
+            self._wins[self._board] = np.sum([*self._wins.values()], axis=0) / (len(left) - 4)
+
+    def _wins_on(self, board: tuple[Card, ...]) -> F64:
+        """[our hand, theirs] 1, 0 or -1; 0 for hands that meet the board or each other."""
+        ranks, live = rank_board(np.array(board, np.uint8)).astype(np.int64), alive(self._game, board)
+        wins: F64 = np.sign(ranks[:, None] - ranks) * self._apart * live[:, None] * live
+        return wins
+
+    def worth(self) -> float:
+        """Chips that we win over the whole hand, on average over all pairs of hands that come here."""
+        return self._worth(self._begins, self._board, self._past, self._ours, self._theirs) / self._pairs
+
+    def _worth(self, state: State, board: tuple[Card, ...], past: Sequence[Decided], ours: F64, theirs: F64) -> float:
+        pairs = float(ours @ self._apart @ theirs)
+        mine, other = state.committed[self._position], state.committed[1 - self._position]
+        if state.finished and not state.showdown:
+            return pairs * (-mine if state.folded[self._position] else other)
+        if state.finished or pairs < _RARE * self._pairs:
+            return min(mine, other) * float(ours @ self._wins[board] @ theirs)
+        if self._game.board_cards_by(state.street) > len(board):
+            total = 0.0
+            for card in self._drawn:
+                live = alive(self._game, (*board, card))
+                total += self._worth(state, (*board, card), past, ours * live, theirs * live)
+            return total * self._left / (len(self._drawn) * (self._left - 4))
+        is_ours = state.actor == self._position
+        policy = self._policy(state, board, past if is_ours else ())
+        if is_ours:
+            past = [*past, Decided(state, policy)]
+        total = 0.0
+        for action in policy.support:
+            shares = np.broadcast_to(policy.likelihood(action), NUM_HANDS).astype(np.float64)
+            left = (ours * shares, theirs) if is_ours else (ours, theirs * shares)
+            if left[0].any() and left[1].any():
+                total += self._worth(apply(state, action), board, past, *left)
+        return total
+
+    def _policy(self, state: State, board: tuple[Card, ...], past: Sequence[Decided]) -> Policy:
+        assert state.actor is not None
+        name = _US if state.actor == self._position else self._their_name
+        strategy = self._strategies[0 if name == _US else 1]
+        spot = Spot(self._hand, state.actor, state, board, tuple(past))
+        budget = Budget(time.monotonic() + _AMPLE_S, _AMPLE_S)
+        return strategy.policy(spot, budget, Draws(77, name, self._hand, len(state.actions), "strategy"))
+
+
+def _compared(rows: Sequence[dict[str, Any]], kinds: Sequence[str], mbb: float) -> dict[str, Any]:
+    """Means and standard errors of what each kind wins beyond the first."""
+    pots = np.array([row["pot"] for row in rows])
+    found = {}
+    for kind in kinds[1:]:
+        more = np.array([row[kind] - row[kinds[0]] for row in rows])
+        found[f"{kind} less {kinds[0]}"] = {
+            name: [round(float(each.mean()), 4), round(float(each.std(ddof=1) / np.sqrt(len(each))), 4)]
+            for name, each in (("chips", more), ("pots", more / pots), ("mbb a hand", mbb * more))
+        }
+    return found
+
+
+if __name__ == "__main__":
+    main()

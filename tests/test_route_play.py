@@ -1,0 +1,97 @@
+"""`benchmarks.route_play`: lines from a street on, over all pairs of hands, against one deal after another."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from benchmarks import route_play
+from dealer_tools.formats.records import PlayedHand
+from protocol.cards import Card, parse_cards
+from protocol.game import DEFAULT_GAME, load_game
+from protocol.log import HandRecord
+from protocol.ranking import hand_rank
+from protocol.state import CALL, FOLD, Deal, Raise, State, apply, can_fold, raise_bounds, start, steps
+from strategies.draws import Draws
+from strategies.policy import Entry, Policy, hand_column, round_columns
+from strategies.store import StoredDecision
+from strategies.strategy import Budget, Spot
+
+GAME = load_game(DEFAULT_GAME).game
+NAMES = ("paratus", "other")
+HOLES = [[tuple(parse_cards(text)) for text in texts] for texts in (("AsAh", "7c6c", "QdJd"), ("AsKs", "7d7h", "QcJc"))]
+"""With which they come to the street."""
+BOARD = tuple(parse_cards("Kh7s2d3c8h"))
+
+
+@cache
+def shares(betting: str, board: tuple[Card, ...], seed: int, count: int) -> np.ndarray:
+    """Each of the actions somewhat often."""
+    return 0.2 + np.random.default_rng([seed, *betting.encode(), *board]).random((count, 1326))
+
+
+class Shove:
+    """Folds, calls and goes all-in."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
+        bounds = raise_bounds(spot.state)
+        support: list[Entry] = [
+            CALL,
+            *([FOLD] if can_fold(spot.state) else []),
+            *([Raise(bounds.high)] if bounds else []),
+        ]
+        return Policy(tuple(support), round_columns(shares(spot.state.betting, spot.board, self.seed, len(support))))
+
+
+def came(street: int) -> PlayedHand:
+    """A hand that is checked down, in which few hands of either player come to the street."""
+    state, decisions = start(GAME), {name: dict[str, StoredDecision]() for name in NAMES}
+    while state.actor is not None:
+        weights = np.ones((2, 1326))
+        if state.street == street - 1:
+            weights[0] = 0.0
+            weights[0, [hand_column(GAME, hole) for hole in HOLES[state.actor]]] = 1.0
+        other = FOLD if can_fold(state) else Raise(raise_bounds(state).high)  # type: ignore[union-attr]
+        policy = Policy((CALL, other), round_columns(weights))
+        decisions[NAMES[state.actor]][state.betting] = StoredDecision(0, state.betting, "", "c", 0.0, policy)
+        state = apply(state, CALL)
+    record = HandRecord(0, state, Deal((HOLES[0][0], HOLES[1][1]), BOARD), (0, 0), NAMES)
+    return PlayedHand("here", record, decisions)
+
+
+def slow(state: State, board: tuple[Card, ...], hands: tuple[tuple[Card, ...], ...], players: list[Shove]) -> float:
+    """What the first player wins with these hands, over all rivers."""
+    if state.finished and not state.showdown:
+        return -state.committed[0] if state.folded[0] else state.committed[1]
+    if len(board) < (5 if state.finished else GAME.board_cards_by(state.street)):
+        left = [card for card in GAME.deck() if card not in (*board, *hands[0], *hands[1])]
+        return float(np.mean([slow(state, (*board, card), hands, players) for card in left]))
+    if state.finished:
+        first, second = (hand_rank((*hand, *board)) for hand in hands)
+        return min(state.committed) * ((first > second) - (first < second))
+    assert state.actor is not None
+    policy = players[state.actor].policy(Spot(0, state.actor, state, board, ()), Budget(0, 0), Draws(0, "", 0, 0, ""))
+    column = hand_column(GAME, hands[state.actor])
+    return sum(
+        float(policy.likelihood(action)[column]) * slow(apply(state, action), board, hands, players)
+        for action in policy.support
+    )
+
+
+@pytest.mark.parametrize(("street", "drawn"), [(3, 4), (2, 48)])
+def test_all_pairs_at_once_are_worth_what_each_is(street: int, drawn: int) -> None:
+    players, played = [Shove(1), Shove(2)], came(street)
+    begins = next(state for state, _ in steps(played.record.state) if state.street == street)
+    spot = route_play._Spot(players[0], players[1], "other", played, begins, GAME.deck(), drawn)  # type: ignore[arg-type]
+    pairs = [pair for pair in product(*HOLES) if not set(pair[0]) & set(pair[1])]
+    assert len(pairs) == 8
+    board = BOARD[: GAME.board_cards_by(street)]
+    expected = np.mean([slow(begins, board, pair, players) for pair in pairs])
+    assert spot.worth() == pytest.approx(expected, abs=1e-6 * 20_000)
+    assert abs(expected) > 1
