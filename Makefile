@@ -91,7 +91,7 @@ proof-lbr: .venv/.developed  ## local best response: chances before the flop, bo
 proof-slumbot: .venv/.developed  ## 10,000 hands with the emulator of slumbot.com, everything going wrong all the time
 	$(BIN)/python -m pytest -m proof tests/proof/test_slumbot_proof.py
 
-proof-score: .venv/.developed  ## what estimators leave of the luck, over 70,000 hands; writes docs/score-tables.md
+proof-score: .venv/.developed  ## what estimators leave of the luck, over 220,000 hands; writes docs/score-tables.md
 	@mkdir -p $(PROOFS)
 	$(BIN)/python -m benchmarks.score_tables --out $(PROOFS)/score > $(PROOFS)/score-tables.md
 	cp $(PROOFS)/score-tables.md docs/score-tables.md

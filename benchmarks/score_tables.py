@@ -33,7 +33,7 @@ class _Match:
 
 _ALL = "raw,all-in,chance,imaginary,imaginary+chance,aivat"
 _MATCHES = (
-    _Match("blueprint", 25_000, 77, f"{_ALL},aivat-both"),
+    _Match("blueprint", 100_000, 77, f"{_ALL},aivat-both"),
     _Match("always-call", 5_000, 78, _ALL),
     _Match("random", 5_000, 78, _ALL),
 )
@@ -71,13 +71,14 @@ def _paratus(*arguments: str) -> str:
 def _table(match: _Match, score: dict[str, Any]) -> str:
     lines = [
         f"## Against {match.opponent if match.opponent != 'blueprint' else 'itself'}: {score['hands']:,} hands\n",
-        "| estimator | mean, mbb/g | SD of a hand, big blinds | of raw | SE | 95 % interval | worth raw hands |",
-        "|---|---|---|---|---|---|---|",
+        "| estimator | mean, mbb/g | SD of a hand, bb | of raw | SE | 95 % interval | worth raw hands | less raw |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, row in score["estimators"].items():
         lines.append(
             f"| {name} | {row['mean_mbb']:+.1f} | {row['sd_mbb'] / 1000:.2f} | {row['share_of_raw_sd']:.1%} | "
-            f"{row['se_mbb']:.1f} | {row['low_mbb']:+.1f} to {row['high_mbb']:+.1f} | {row['worth_raw_hands']:,.0f} |"
+            f"{row['se_mbb']:.1f} | {row['low_mbb']:+.1f} to {row['high_mbb']:+.1f} | {row['worth_raw_hands']:,.0f} | "
+            f"{_apart(row['apart_from_raw'])} |"
         )
     lines.append(
         f"\nValues {score['values']['name']} `{score['values']['hash']}`; {len(score['excluded'])} hands left out.\n"
@@ -85,12 +86,19 @@ def _table(match: _Match, score: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _apart(apart: dict[str, float | None]) -> str:
+    """How far the mean is from that of raw, and the standard error of that."""
+    mean, error = apart["mean_mbb"], apart["se_mbb"]
+    return f"{mean:+.1f} ± {error:.1f}" if error else ""
+
+
 _HEAD = """\
 # What each estimator leaves of the luck
 
 Written by `make proof-score`. Agent `blueprint`, as it ships, in duplicate matches of hold'em without limit, 200 big
 blinds, through the dealer. Standard deviations are of single hands, errors of deals that were played twice: so `raw`
-here is what duplicate alone brings. AIVAT knows the policies of one side, `aivat-both` those of both.
+here is what duplicate alone brings. AIVAT knows the policies of one side, `aivat-both` those of both. *Less raw* is the
+difference of the means with its standard error, hand by hand: zero, but for luck.
 """
 
 
