@@ -162,6 +162,8 @@ class NestedPlay:
         self.searches = 0
         self.gaining = 0
         """Those in which some hand wins more by the bet than its alternative payoff, whatever we do about it."""
+        self.gains: list[tuple[float, float]] = []
+        """How much more, in pots: on average over hands, as often as they are held beside ours, and the most of any."""
         self.empty_ranges = 0
         """Unsafe searches for which the opponent's range was empty: taken as every hand."""
         self._small, self._wider = sizes.small, sizes.mixed(us)
@@ -277,7 +279,11 @@ class NestedPlay:
         solver = Whole(subgame, self._algorithm, gadget=gadget)
         solver.iterate(self._iterations)
         self.searches += 1
-        self.gaining += gadget is not None and bool(solver.margins().min() < 0)
+        if gadget is not None:
+            gained = np.maximum(-solver.margins(), 0.0) / departure.state.pot
+            held = (self.field.compatible @ ours)[subgame.hand_index[opponent]]
+            self.gaining += bool(gained.any())
+            self.gains.append((float(gained @ held / held.sum()), float(gained.max())))
         return solver
 
     def _arrival(self, solver: Whole, departure: Departure) -> Arrival:

@@ -118,7 +118,7 @@ def nested_of(settings: Settings) -> list[tuple[str, int]]:
     """Methods of nested search, and how many iterations each solve has."""
     table = [(name, count) for count in settings.nested_iterations for name in bets.METHODS]
     played = [(name, max(settings.nested_iterations)) for name in bets.PLAYED]
-    return table + played + [(name, settings.longer_iterations) for name in (*bets.LOOKED_INTO, *bets.PLAYED)]
+    return table + played + [(name, settings.longer_iterations) for name in bets.LOOKED_INTO]
 
 
 def estimated(name: str) -> str:
@@ -253,6 +253,8 @@ def _nested(row: Row, settings: Settings, folder: Path, name: str, us: int, iter
             np.save(file, play.mixed.averages[us])
     row |= {"best_response_mbb": play.best_response_mbb(), "searches": play.searches}
     row |= {"gaining": play.gaining, "empty_ranges": play.empty_ranges}
+    if play.gains:
+        row["gains_mean"], row["gains_most"] = np.mean(play.gains, axis=0).tolist()
 
 
 def _both(found: Exploitability) -> Row:

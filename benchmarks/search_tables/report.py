@@ -160,12 +160,17 @@ def _bet_table(rows: Rows, settings: Settings) -> list[str]:
 
 
 def _cause_table(rows: Rows, settings: Settings) -> list[str]:
-    counts = (max(settings.nested_iterations), settings.longer_iterations)
-    heads = [f"{count:,} iterations" for count in counts]
-    lines = ["### What payoffs and iterations have to do with the order, mbb/h", "", *_head("method", heads)]
+    """More iterations, other payoffs, and what searches leave the opponent: on average over hands, and at worst."""
+    count, more = max(settings.nested_iterations), settings.longer_iterations
+    heads = ["mbb/h", f"{more:,} iterations", "hands gain, thousandths of the pot", "one hand gains at most"]
+    lines = [f"### Why: {count:,} iterations", "", *_head("method", heads)]
     for name in (*bets.LOOKED_INTO, *bets.PLAYED):
-        means = [_mean(_seats(rows, f"{nested_row(name, count)}-{{}}")) for count in counts]
-        lines.append(_line(name, means, digits=2))
+        row = f"{nested_row(name, count)}-{{}}"
+        values = [_mean(_seats(rows, pattern)) for pattern in (row, f"{nested_row(name, more)}-{{}}")]
+        for key in ("gains_mean", "gains_most"):
+            mean = _mean([rows.get(row.format(us), {}).get(key) for us in SEATS])
+            values.append(mean and 1000 * mean)
+        lines.append(_line(name, values, digits=2))
     return lines
 
 
