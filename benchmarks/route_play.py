@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.machine import describe
 from blueprints.margins import meet_not
@@ -40,6 +39,7 @@ from protocol.hands import NUM_HANDS
 from protocol.kernels import rank_board
 from protocol.state import State, apply, steps
 from solver.kinds import Kind
+from solver.tables import F32, F64
 from strategies.draws import Draws
 from strategies.policy import Policy
 from strategies.registry import make_strategy
@@ -48,8 +48,6 @@ from strategies.search.ranges import alive
 from strategies.search.settings import Effort
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Decided, Spot, Strategy
-
-F64 = NDArray[np.float64]
 
 _US = "paratus"
 _STREETS: Final = {"turn": 2, "river": 3}
@@ -164,12 +162,13 @@ class _Spot:
         boards = [self._board] if whole else [(*self._board, card) for card in left]
         self._wins = {board: self._wins_on(board) for board in boards}
         if not whole:  # of a pair of hands, four of the cards left cannot come
-            self._wins[self._board] = np.sum([*self._wins.values()], axis=0) / (len(left) - 4)
+            self._wins[self._board] = sum(self._wins.values(), np.zeros_like(self._apart)) / (len(left) - 4)
 
-    def _wins_on(self, board: tuple[Card, ...]) -> F64:
+    def _wins_on(self, board: tuple[Card, ...]) -> F32:
         """[our hand, theirs] 1, 0 or -1; 0 for hands that meet the board or each other."""
-        ranks, live = rank_board(np.array(board, np.uint8)).astype(np.int64), alive(self._game, board)
-        wins: F64 = np.sign(ranks[:, None] - ranks) * self._apart * live[:, None] * live
+        ranks, live = rank_board(np.array(board, np.uint8)).astype(np.int32), alive(self._game, board) > 0
+        wins = np.sign(ranks[:, None] - ranks).astype(np.float32) * self._apart
+        wins[~live] = wins[:, ~live] = 0.0
         return wins
 
     def worth(self) -> float:

@@ -145,9 +145,9 @@ class Seat:
         return self.board[: self.game.board_cards_by(state.street)]
 
     def _last(self) -> Solved:
-        assert self.strategy._hand is not None
-        assert self.strategy._hand.last is not None
-        return self.strategy._hand.last
+        last = self.strategy._hands[-1].last
+        assert last is not None
+        return last
 
     @property
     def question(self) -> Question:
@@ -900,7 +900,7 @@ def test_before_the_turn_the_base_plays() -> None:
     seat = Seat(make(DEEP, settings(base="always-raise")), IP)
     for betting in ("", "r200c/c"):
         assert seat.ask(betting).origin.route == "always-raise"
-    assert seat.strategy._hand is None
+    assert not seat.strategy._hands
 
 
 # --- Perturbation ---------------------------------------------------------------------------------------------------
@@ -1024,6 +1024,26 @@ def test_another_past_is_another_hand() -> None:
         seat.ask("cc/cc/")
     moved = Seat(one.strategy, OOP, past=two.past[:1])
     assert same(moved.ask("cc/cc/r300c/"), Seat(make(), OOP, past=two.past[:1]).ask("cc/cc/r300c/"))
+
+
+def test_lines_of_a_hand_are_asked_about_without_solving_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that follow one decision share its solve, and each is answered as if it had been the only one."""
+    strategy, solves = make(), list[str]()
+    solve = strategy._solve
+    monkeypatch.setattr(
+        strategy, "_solve", lambda *given, **how: (solves.append(given[2].state.betting), solve(*given, **how))[1]
+    )
+    seat = Seat(strategy, OOP)
+    seat.ask("cc/cc/")
+    lines = ["cc/cc/r300c/", "cc/cc/r300r900", "cc/cc/cr257", "cc/cc/cc/", "cc/cc/r300c/"]
+    answers = []
+    for line in lines:
+        seat.past = seat.past[:1]
+        answers.append(seat.ask(line))
+    assert solves == ["cc/cc/", *lines]
+    for line, answer in zip(lines, answers, strict=True):
+        alone = Seat(make(), OOP, past=seat.past[:1])
+        assert same(alone.ask(line), answer)
 
 
 def test_a_past_that_is_not_solved_to_the_end_is_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -134,7 +134,7 @@ def test_ranges_stay_whole_across_routes(monkeypatch: pytest.MonkeyPatch) -> Non
     limited, nested = strategy._searches["limited"], strategy._searches["nested"]
     theirs = limited.their_range(turn, 2, ample(), draws(turn))  # type: ignore[attr-defined]
     strategy.policy(turn, ample(), draws(turn))
-    question = nested._hand.last.question  # type: ignore[attr-defined]
+    question = nested._hands[-1].last.question  # type: ignore[attr-defined]
     live = np.array([weight > 0 for weight in question.ranges[0]])
     np.testing.assert_allclose(question.ranges[1][live], theirs[live])
     ours = np.ones(1326)

@@ -72,11 +72,13 @@ _NODES_PER_S: Final = 4000.0
 """How fast trees grow, until it has been measured."""
 _PAIRS_PER_BOARD: Final = 12
 """What a board takes, in pairs for each hand of both players."""
+_REMEMBERED: Final = 8
+"""Decisions of a hand: more than one line has on the streets that are searched, with 5 to 40 MB each on the turn."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Hand:
     """What is known of the hand being played."""
 
@@ -130,7 +132,8 @@ class NestedSearch:
     def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
         check_searchable(self.name, game)
         self._game, self._settings, self._base = game, settings, base
-        self._hand: _Hand | None = None
+        self._hands: list[_Hand] = []
+        """The hand being played, as it was after each of our latest decisions; the one that was used last is last."""
         self._s_per_pair, self._nodes_per_s = _S_PER_PAIR, _NODES_PER_S
         warm_up(PLAY.bits)
 
@@ -141,7 +144,7 @@ class NestedSearch:
     def over(self, base: Strategy) -> NestedSearch:
         """For another match, whose actions before the turn `base` decides."""
         made = copy.copy(self)
-        made._base, made._hand = base, None
+        made._base, made._hands = base, []
         return made
 
     def identity(self) -> dict[str, str]:
@@ -177,6 +180,7 @@ class NestedSearch:
                 self._learn(hand, spot, solved)
                 answer = self._answer(spot, solved, f"{why}; coarser menu" if number > 1 else why)
                 hand.policies = (*(decided.policy for decided in spot.past), answer)
+                self._hands = [*self._hands[1 - _REMEMBERED :], hand]
                 return answer
         _log.warning("hand %d, %s: not searched: %s", spot.hand, spot.state.betting, trouble)
         return trouble
@@ -184,12 +188,19 @@ class NestedSearch:
     # What came before
 
     def _recall(self, spot: Spot, budget: Budget, draws: Draws) -> _Hand:
-        """The hand as it was after its earlier decisions, which are solved again if they are not the last ones."""
+        """The hand as it was after its earlier decisions, which are solved again if they are not remembered.
+
+        Whoever asks what we would do along several lines (local best response does) so has each decision solved once.
+        """
         searched = [decided for decided in spot.past if decided.policy.origin.route == self.route]
-        if self._hand and searched and self._hand.goes_on_in(spot):
-            return self._hand
+        self._hands = [each for each in self._hands if (each.hand, each.position) == (spot.hand, spot.position)]
+        for known in reversed(self._hands) if searched else ():
+            if known.goes_on_in(spot):
+                self._hands.remove(known)
+                self._hands.append(known)
+                return replace(known, at_start=dict(known.at_start))
         first = searched[0].state.street if searched else spot.state.street
-        hand = self._hand = self._fresh(spot, first, budget, draws)
+        hand = self._fresh(spot, first, budget, draws)
         for decided in searched:
             board = spot.board[: self._game.board_cards_by(decided.state.street)]
             before = replace(spot, state=decided.state, board=board, past=spot.past[: spot.past.index(decided)])
