@@ -275,8 +275,10 @@ def test_a_run_that_begins_from_a_file_goes_on_with_what_that_has_learnt(tmp_pat
     run.go_on(lambda last: last.number >= 40 + FOLLOWED - 1)
     assert [period.number for period in run.log] == list(range(41, 40 + FOLLOWED))
     assert (run.last.walks, run.last.updates > earlier.last.updates) == (100 * (40 + FOLLOWED - 1), True)
-    with pytest.raises(BlueprintError, match="begun from 1234"):
+    with pytest.raises(BlueprintError, match="begun from 1234: expected the same again, not nothing"):
         run_in(tmp_path / "later", settings)
+    with pytest.raises(BlueprintError, match="begun from nothing: expected the same again, not 1234"):
+        begun("earlier")
     begun("later").go_on(lambda last: last.number >= 40 + FOLLOWED)
     measure = Measure(game, settings.load_menu(), tree, cards)
     before = measure.exploitability(tables).mbb

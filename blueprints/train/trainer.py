@@ -206,8 +206,9 @@ class Run:
 
         def take(found: Checkpoint, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
             given, self.begun, self.log = self.begun, found.begun, list(found.log)
-            if self._to_follow() and given != found.begun:
-                raise BlueprintError(f"{path}: begun from {self.begun and self.begun.digest}: expected the same again")
+            if given != found.begun and (given or self._to_follow()):
+                known, now = (each.digest if each else "nothing" for each in (found.begun, given))
+                raise BlueprintError(f"{path}: begun from {known}: expected the same again, not {now}")
             found.identity.check_same(path, self._identity)
             self.sampler.restore(arrays)
 
