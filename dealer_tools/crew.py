@@ -2,16 +2,20 @@
 
 A lot's result depends on nothing but the lot, so what comes out has the same bits however many there are. What a
 process needs it makes for itself from a small description: agents, open stores and compiled kernels must not be
-carried into another process.
+carried into another process. If whoever asked is killed, its processes end with it: left alone they would wait for lots
+that never come, with an agent's memory each.
 """
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 from protocol.errors import ParatusError
@@ -50,7 +54,20 @@ _here: Callable[[Any], Any] | None = None
 def _begin(make_ready: Callable[[Any], Callable[[Any], Any]], job: object) -> None:
     global _here
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked hears it too, and ends us
+    end_with_parent()
     _here = make_ready(job)
+
+
+def end_with_parent() -> None:
+    """End this process as soon as the one that began it is gone."""
+    parent = parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_after, args=(parent.sentinel,), name="parent", daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
 
 
 def _do(lot: Any) -> Any:

@@ -124,6 +124,25 @@ def test_a_process_that_dies_ends_the_run_and_another_goes_on(call, tmp_path):
     assert again.read_bytes() == path.read_bytes()
 
 
+def test_no_process_is_left_by_a_run_that_is_killed(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    command = [*PARATUS, "lbr", *OPTIONS, "20000", "--out", str(path), "--cores", "2"]
+    run = subprocess.Popen(list(map(str, command)), stderr=subprocess.DEVNULL)
+    try:
+        while not path.exists() or path.read_bytes().count(b"\n") < 3:
+            assert run.poll() is None
+            time.sleep(0.01)
+        workers = [child for child in children(run.pid) if b"spawn_main" in child.joinpath("cmdline").read_bytes()]
+    finally:
+        run.kill()
+        run.wait()
+    assert len(workers) == 2
+    until = time.monotonic() + 30
+    while any(worker.exists() for worker in workers):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 def children(pid: int) -> list[Path]:
     """Of a process, in /proc."""
     found = []

@@ -28,6 +28,7 @@ from benchmarks.search_tables.translation import Translation, pseudo_harmonic
 from benchmarks.search_tables.trunk import Whole
 from blueprints.files import whole_file
 from bot.study.progress import duration_text
+from dealer_tools.crew import end_with_parent
 from solver.algorithms import parse_algorithm
 from solver.engine import Exploitability
 from solver.menu import parse_menu
@@ -297,6 +298,7 @@ _shares: list[Shares] = []
 
 
 def _begin(shares: Shares) -> None:
+    end_with_parent()
     _shares.append(shares)
 
 
