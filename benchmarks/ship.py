@@ -11,6 +11,10 @@ The last holds what `benchmarks.blueprint` finds within the bets of the tree, ma
 same cards played twice, and what is demanded of a blueprint that ships, each with whether it is met. Files are written
 even where a demand is not; then the exit code is 1. Matches are kept (`--matches`): the same command goes on with them.
 
+A file of hold'em is also played by a local best response, beside the file of that name which ships now: strategies that
+play each other never see how they would answer what neither does. One that won 14.5 mbb/g from the file before lost
+10,400 to a local best response that goes all-in on the river, where the other loses 3,000.
+
 Where the run is gone RUN is `-`, and `--file` names the blueprint. Then the log is the one line that the file's header
 says of all periods, and what rounding cost cannot be measured.
 """
@@ -27,10 +31,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.blueprint import Report, add_sizes, evaluate, log_of
+from benchmarks.blueprint import Report, add_sizes, evaluate, is_holdem, log_of
 from benchmarks.machine import cpu
 from blueprints.files import whole_file
 from blueprints.settings import settings_text
+from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
 from blueprints.train.checkpoint import log_text, read_checkpoint
 from bot.study.progress import duration_text
@@ -41,6 +46,8 @@ OPPONENTS: Final = ("always-call", "always-fold", "random")
 LEAST_FROM_CALLS_MBB: Final = 1000.0
 LEAST_FROM_FOLDS_MBB: Final = 550.0
 MOST_FOLDS: Final = 0.001
+_RESPONSES: Final = 1000
+_SETTING: Final = "fcpa-late"
 _PLAYER: Final = "blueprint"
 _SEED: Final = 1
 
@@ -71,6 +78,8 @@ def ship(
     matches = matches or Path("matches") / f"ship-{blueprint.digest[:12]}-{options.hands}"
     report["cpu"], report["run"] = cpu(), "gone" if run is None else "there"
     report["matches"] = play_matches(blueprint, matches, options.hands)
+    if is_holdem(blueprint):
+        report["local best response"] = against_best_response(blueprint, matches)
     report["demands"] = demands(report)
     report["met"] = all(demand["met"] for demand in report["demands"])
     _write(folder / f"{name}.json", (json.dumps(report, indent=1) + "\n").encode())
@@ -97,6 +106,32 @@ def play_matches(blueprint: Blueprint, folder: Path, hands: int) -> Report:
         }
     found["decisions not made as they should have been"] = _fallbacks(folder / "bot")
     return found
+
+
+def against_best_response(blueprint: Blueprint, folder: Path) -> Report:
+    """What it wins, with intervals: from this file, and from the one of the name that ships now, if it is another."""
+    found, files = {}, {"this": blueprint.path}
+    now = shipped_blueprint().with_name(blueprint.path.name)
+    if now.exists() and Blueprint.open(now).digest != blueprint.digest:
+        files["ships"] = now
+    for name, path in files.items():
+        _tell(f"{2 * _RESPONSES:,} hands of a local best response: {path}")
+        config = folder / f"{name}.toml"
+        config.write_text(f"[blueprint]\nfile = {json.dumps(str(path.resolve()))}\n")
+        command = [
+            *(sys.executable, "-m", "bot.cli", "lbr", _PLAYER, "--setting", _SETTING, "--config", str(config)),
+            *("--game", blueprint.settings.game, "--hands", str(_RESPONSES), "--seed", str(_SEED), "--json"),
+        ]
+        ran = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        if ran.returncode:
+            raise BlueprintError(f"{path}: the local best response ended with exit code {ran.returncode}")
+        each = json.loads(ran.stdout)["imaginary"]
+        found[name] = {
+            "deals": _RESPONSES,
+            "mbb": round(each["mean_mbb"], 1),
+            "interval_95_mbb": [round(each["low_mbb"], 1), round(each["high_mbb"], 1)],
+        }
+    return {"setting": _SETTING, **found}
 
 
 def demands(report: Report) -> list[Report]:
@@ -142,6 +177,17 @@ def demands(report: Report) -> list[Report]:
                 "demand": f"AA, KK and QQ fold to one raise with less than {MOST_FOLDS:.1%} in all",
                 "most": folded,
                 "met": sum(folded.values()) < MOST_FOLDS,
+            }
+        )
+    responses = report.get("local best response", {})
+    if "ships" in responses:
+        mine, before = (responses[name]["interval_95_mbb"] for name in ("this", "ships"))
+        found.append(
+            {
+                "demand": "a local best response wins no more from it than from the one that ships, but for luck",
+                "interval_95_mbb": mine,
+                "of the one that ships": before,
+                "met": mine[0] <= before[1],
             }
         )
     return found

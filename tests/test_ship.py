@@ -131,6 +131,10 @@ GOOD: Report = {
         "always-fold": {"interval_95_mbb": [715.0, 725.0]},
         "random": {"interval_95_mbb": [1000.1, 9000.0]},
     },
+    "local best response": {
+        "this": {"interval_95_mbb": [2000.0, 4000.0]},
+        "ships": {"interval_95_mbb": [-50.0, 2000.0]},
+    },
 }
 
 
@@ -145,6 +149,7 @@ GOOD: Report = {
         (("matches", "random", "interval_95_mbb"), [1000.0, 9000.0], [3]),
         (("preflop", "most folds to one raise", "QQ"), 1 / 255, [4]),
         (("preflop", "most folds to one raise"), {"AA": 0.0004, "KK": 0.0004, "QQ": 0.0004}, [4]),
+        (("local best response", "this", "interval_95_mbb"), [2000.1, 4000.0], [5]),
     ],
 )
 def test_what_is_demanded(place, value, unmet):
@@ -160,7 +165,7 @@ def test_what_is_demanded(place, value, unmet):
 
 def test_without_an_exact_value_an_estimate_says_so():
     report = copy.deepcopy(GOOD)
-    del report["always-fold, all boards"], report["preflop"]
+    del report["always-fold, all boards"], report["preflop"], report["local best response"]["ships"]
     report["expectation"]["always-fold"] = {"mbb": 727.0, "interval_95": 3.0}
     found = demands(report)
     assert [demand["met"] for demand in found] == [True] * 4
