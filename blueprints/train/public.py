@@ -24,10 +24,8 @@ from solver.tables import F64, aligned_zeros, padded
 from solver.vectors import LANES
 
 _NOISE: Final = 0.3
-_UNKNOWN: Final = 0.1
-"""Of the mean spread of a part, where following tells less."""
 _LEAST, _TINY = 1.0, 1e-30
-"""What keeps the strategy of parts that never came, and what keeps from dividing by nothing."""
+"""What keeps the strategy of buckets that never came, and what keeps from dividing by nothing."""
 SPLIT: Final = 2
 """From the turn on, subtrees are shared out among threads."""
 
@@ -206,18 +204,14 @@ class PublicSampling:
         what regrets of the bucket vary by: sums over so much weight, whose standard deviation is `noise` times as
         large. (Exactly how large does not matter: a third to three times as much came to the same.) So a strategy
         changes as easily as one that was learnt here, where no action is better than the others by more than luck.
-
-        Where the opponent never comes nothing is learnt by following, and what was learnt once, when it still came,
-        must not give way to the first few hands that do: such buckets have a share of what others vary by.
         """
         played = self._tables.packed(followed)
         for part in range(len(self._tables.parts.street)):
             regrets, shares = (self._tables.of_part(each, part) for each in (self._regrets, played))
             begins = self._tables.begins(part)
             counts = np.diff([*begins, len(regrets)])
-            spread = np.sqrt(np.add.reduceat(regrets**2, begins, axis=0))
-            spread = _NOISE * noise * np.maximum(spread, max(_UNKNOWN * float(spread.mean()), _LEAST))
-            scale = spread / np.maximum(np.add.reduceat(shares, begins, axis=0), _TINY)
+            spread = noise * np.sqrt(np.add.reduceat(regrets**2, begins, axis=0))
+            scale = np.maximum(_NOISE * spread, _LEAST) / np.maximum(np.add.reduceat(shares, begins, axis=0), _TINY)
             regrets[:] = np.minimum(regrets, 0.0) * more + shares * np.repeat(scale, counts, axis=0)
         self._averages *= np.float32(more)
         self._weight *= more
