@@ -47,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FILE", help="write the blueprint here; default: FOLDER/NAME.blueprint"
     )
     parser.add_argument(
-        "--begin-from", type=Path, metavar="FILE", help="a blueprint of the same bets and buckets to start with"
+        "--begin-from",
+        type=Path,
+        metavar="FILE",
+        help="a blueprint of the same bets and buckets to go on from; ask `paratus lbr` before what comes of it is used",
     )
     parser.add_argument("--json", action="store_true", help="print data instead of text")
 
