@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--begin-from",
         type=Path,
         metavar="FILE",
-        help="a blueprint of the same bets and buckets to go on from; ask `paratus lbr` before what comes of it is used",
+        help="a blueprint of the same bets and buckets to go on from; ask `paratus lbr` before it is used",
     )
     parser.add_argument("--json", action="store_true", help="print data instead of text")
 
