@@ -32,6 +32,7 @@ from benchmarks.machine import describe
 from blueprints.margins import meet_not
 from bot.study.progress import duration_text
 from dealer_tools.formats.records import PlayedHand
+from dealer_tools.scoring.holdings import ScoreError
 from dealer_tools.scoring.sources import read_hands
 from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, Position, load_game
@@ -58,8 +59,8 @@ _RARE: Final = 1e-3
 _AMPLE_S: Final = 1e5
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print; 2, with a line that says why, if there is nothing to measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--against", default="slumbot-style", help="the other agent of the match")
@@ -73,12 +74,16 @@ def main() -> None:
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # of ranges that no model expected
     game = load_game(DEFAULT_GAME).game
+    try:
+        spots, share = _spots(options.folder, options.against, _STREETS[options.street], options.spots, options.seed)
+    except ScoreError as error:
+        print(f"route_play: {error}", file=sys.stderr)
+        return 2
     kinds = options.kinds.split(",")
     efforts = {"turn": options.turn_iterations, "river": options.iterations}
     ours = {kind: make_strategy(_US, game, _settings(kind, efforts)) for kind in kinds}
     theirs = make_strategy(options.against, game)
     found, begun = [], time.monotonic()
-    spots, share = _spots(options.folder, options.against, _STREETS[options.street], options.spots, options.seed)
     for number, (played, state) in enumerate(spots, 1):
         row: dict[str, Any] = {"where": played.where, "betting": state.betting, "pot": state.pot}
         cards = np.random.default_rng((options.seed, number)).permutation(game.deck())
@@ -93,6 +98,7 @@ def main() -> None:
     compared = _compared(found, kinds, 1000 * share / game.big_blind)
     asked = {key: value for key, value in vars(options).items() if key != "folder"}
     print(json.dumps({"machine": describe(), **asked, "share_of_hands": round(share, 4), **compared}, indent=1))
+    return 0
 
 
 def _settings(kind: str, iterations: dict[str, int]) -> StrategySettings:
@@ -119,7 +125,8 @@ def _spots(
     found, came = [], 0
     hands = read_hands([folder], _US, both=True).hands
     for played in hands:
-        assert against in played.record.names, f"{folder}: a match against {against} was expected"
+        if against not in played.record.names:
+            raise ScoreError(f"{played.where}: {' v '.join(played.record.names)}: expected a match against {against}")
         begins = next((state for state, _ in steps(played.record.state) if state.street == street), None)
         ours = played.decisions.get(_US, {})
         if begins is None or not any(betting.count("/") == street for betting in ours):
@@ -127,6 +134,8 @@ def _spots(
         came += 1
         if not any(decided.policy.origin.is_fallback for decided in ours.values()):
             found.append((played, begins))
+    if len(found) < 2:
+        raise ScoreError(f"{folder}: {len(found)} hands in which {_US} searched there: expected 2 at least")
     order = np.random.default_rng(seed).permutation(len(found))[:count].tolist()
     return [found[place] for place in order], came / len(hands)
 
@@ -223,4 +232,4 @@ def _compared(rows: Sequence[dict[str, Any]], kinds: Sequence[str], mbb: float) 
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -116,8 +116,7 @@ def against_best_response(blueprint: Blueprint, folder: Path) -> Report:
         files["ships"] = now
     for name, path in files.items():
         _tell(f"{2 * _RESPONSES:,} hands of a local best response: {path}")
-        config = folder / f"{name}.toml"
-        config.write_text(f"[blueprint]\nfile = {json.dumps(str(path.resolve()))}\n")
+        config = _configuration(folder / f"{name}.toml", path)
         command = [
             *(sys.executable, "-m", "bot.cli", "lbr", _PLAYER, "--setting", _SETTING, "--config", str(config)),
             *("--game", blueprint.settings.game, "--hands", str(_RESPONSES), "--seed", str(_SEED), "--json"),
@@ -197,8 +196,7 @@ def _make_bot(blueprint: Blueprint, folder: Path, hands: int) -> Path:
     """A program that plays this file: agents of ours that are named would play the one that ships already."""
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
-    config, bot = folder / "bot.toml", folder / _PLAYER
-    config.write_text(f"[blueprint]\nfile = {json.dumps(str(blueprint.path.resolve()))}\n")
+    config, bot = _configuration(folder / "bot.toml", blueprint.path), folder / _PLAYER
     command = [
         *(sys.executable, "-m", "bot.cli", "bot", "--agent", "blueprint", "--config", str(config)),
         *("--game", blueprint.settings.game, "--seed", str(_SEED), "--match", "ship", "--hands", str(hands)),
@@ -206,6 +204,12 @@ def _make_bot(blueprint: Blueprint, folder: Path, hands: int) -> Path:
     bot.write_text(f'#!/bin/sh\nexec {shlex.join(command)} --store {shlex.quote(str(folder))}/"$2".sqlite "$1" "$2"\n')
     bot.chmod(0o755)
     return bot
+
+
+def _configuration(path: Path, file: Path) -> Path:
+    """With which agent `blueprint` plays that file."""
+    path.write_text(f"[blueprint]\nfile = {json.dumps(str(file.resolve()))}\n")
+    return path
 
 
 def _match(game: str, bot: Path, opponent: str, folder: Path, hands: int) -> dict[str, Any]:

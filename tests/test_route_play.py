@@ -95,3 +95,14 @@ def test_all_pairs_at_once_are_worth_what_each_is(street: int, drawn: int) -> No
     expected = np.mean([slow(begins, board, pair, players) for pair in pairs])
     assert spot.worth() == pytest.approx(expected, abs=1e-6 * 20_000)
     assert abs(expected) > 1
+
+
+def test_what_is_no_match_is_refused_in_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["route_play", "nothing-of-the-kind"])
+    assert route_play.main() == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("route_play: nothing-of-the-kind: ")
+    assert err.count("\n") == 1
