@@ -6,6 +6,8 @@ of half the pot and the pot. The small blind also opens with three quarters of i
 - by randomised pseudo-harmonic translation,
 - by depth-limited search: before the flop, with the roll-outs of the blueprint's continuations that agent `limited`
   uses, where both players or only the opponent choose among 1, 2, 4, 8 or 16 of them,
+- by the same with known values at leaves (`benchmarks.known_leaves`), where the opponent chooses among biased or among
+  self-generated continuations,
 - or is known: the bet is in the tree.
 
 After the search the flop is solved to the end by safe subgame solving (Resolve, exact alternative payoffs), with what
@@ -24,11 +26,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.known_leaves import KnownFlops, biased, generated, solved
 from benchmarks.machine import cpu, revision
 from benchmarks.search_tables.bets import Method, NestedPlay, Sizes, opponent_mbb
 from benchmarks.search_tables.games import Field, flop_holdem, whole
@@ -63,10 +67,14 @@ ITERATIONS: Final = 500
 """Of the blueprint, of the tree with the bet in it, and of the flop's solve."""
 SEARCHED: Final = 8000
 """Iterations of depth-limited search: one run-out each."""
+KNOWN: Final = 2000
+"""Iterations of depth-limited search where values are known."""
 SEEDS: Final = (1, 2, 3)
 COUNTS: Final = (1, 2, 4, 8, 16)
 FACTORS: Final = (10.0, 3.0, 30.0, 100.0, 1000.0)
 CHOOSERS: Final = ("opponent", "both")
+KINDS: Final = ("biased", "generated")
+"""Of continuations whose values are known."""
 ALGORITHM: Final = DCFR(1.5, 0.0, 2.0)
 _HEAVY: Final = 1e15
 """Regrets beside which those of an iteration are nothing: so a strategy is held fixed."""
@@ -142,6 +150,7 @@ class Experiment:
         self._blueprint: Whole | None = None
         self._lookup: Lookup | None = None
         self._strategies: list[F32] = []
+        self._worth: dict[str, F32] = {}
 
     @property
     def blueprint(self) -> Whole:
@@ -181,6 +190,24 @@ class Experiment:
         everyone = np.ones(len(hands_of(self.game)))
         solver = LimitedSolver(street.tree(chosen), (everyone, everyone), leaves)
         solver.solve(iterations)
+        return self._ours(street, solver)
+
+    def known(self, kind: str, count: int, iterations: int) -> dict[str, F64]:
+        """The same with known values at the leaves, and so many continuations of a kind for the opponent."""
+        flops = self._flops
+        if kind not in self._worth:
+            most = max(COUNTS)
+            made = biased(flops, biases(most)) if kind == "biased" else generated(flops, OneBet().small, most, KNOWN)
+            self._worth[kind] = made
+        return self._ours(*solved(flops, OneBet().mixed(US), self._worth[kind][:, :count], iterations))
+
+    @cached_property
+    def _flops(self) -> KnownFlops:
+        lookup, strategies = self.opened()
+        return KnownFlops(self.game, lookup, strategies[1], US)
+
+    def _ours(self, street: StreetGame, solver: LimitedSolver) -> dict[str, F64]:
+        """Our strategy before the flop, by betting: [action, hand]."""
         return {
             node.state.betting: np.stack([self.field.symmetric(row) for row in solver.strategy(number)])
             for number, node in enumerate(street.nodes)
@@ -232,21 +259,24 @@ def rows_of(experiment: Experiment, searched: int = SEARCHED) -> dict[str, Calla
         Translation(US, experiment.blueprint, mixed, pseudo_harmonic(0.75, 0.5, 1.0)).put_in()
         return {"mbb": opponent_mbb(mixed.exploitability(), US)}
 
+    def answered(strategies: dict[str, F64]) -> float:
+        averages = experiment.blueprint.averages
+        play = LimitedPlay(experiment.field, (averages[0], averages[1]), strategies)
+        for _ in play.run():
+            pass
+        return play.best_response_mbb()
+
     def limited(chooser: str, count: int) -> Row:
-        each = []
-        for seed in SEEDS:
-            strategies = experiment.searched(chooser, count, seed, searched)
-            averages = experiment.blueprint.averages
-            play = LimitedPlay(experiment.field, (averages[0], averages[1]), strategies)
-            for _ in play.run():
-                pass
-            each.append(play.best_response_mbb())
+        each = [answered(experiment.searched(chooser, count, seed, searched)) for seed in SEEDS]
         return {"mbb": float(np.mean(each)), "each": each}
 
+    def known(kind: str, count: int) -> Row:
+        return {"mbb": answered(experiment.known(kind, count, KNOWN))}
+
     rows: dict[str, Callable[[], Row]] = {"blueprint": blueprint, "inside": inside, "translation": translation}
-    for chooser in CHOOSERS:
-        for count in COUNTS:
-            rows[f"{chooser}-{count}"] = lambda chooser=chooser, count=count: limited(chooser, count)  # type: ignore[misc]
+    for count in COUNTS:
+        rows |= {f"{chooser}-{count}": partial(limited, chooser, count) for chooser in CHOOSERS}
+        rows |= {f"{kind}-{count}": partial(known, kind, count) for kind in KINDS}
     return rows
 
 
@@ -306,8 +336,11 @@ def page(rows: dict[str, Row]) -> list[str]:
         f"| pseudo-harmonic translation | {above(rows, 'translation'):.2f} |",
         f"| the bet in the tree | {above(rows, 'inside'):.2f} |",
         "",
-        "| values a leaf | only the opponent chooses | both choose |",
-        "|---:|---:|---:|",
+        "Continuations are those of agent `limited`, by roll-outs; or only the opponent chooses and what each pair of",
+        f"hands wins is known ({KNOWN:,} iterations): by the same continuations, or self-generated ones (thesis 5.2).",
+        "",
+        "| values a leaf | only the opponent chooses | both choose | known, biased | known, self-generated |",
+        "|---:|---:|---:|---:|---:|",
     ]
     value = float(rows["inside"]["value_mbb"])
     for count in COUNTS:
@@ -316,6 +349,7 @@ def page(rows: dict[str, Row]) -> list[str]:
             row = rows[f"{chooser}-{count}"]
             low, high = min(row["each"]) - value, max(row["each"]) - value
             cells.append(f"{above(rows, f'{chooser}-{count}'):.2f} ({low:.2f} to {high:.2f})")
+        cells += [f"{above(rows, f'{kind}-{count}'):.2f}" for kind in KINDS]
         lines.append(f"| {count} | {' | '.join(cells)} |")
     return [*lines, "", "![Exploitability against the number of values a leaf](limited-values.svg)"]
 
@@ -328,8 +362,9 @@ def picture(rows: dict[str, Row], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6.4, 4.0))
-    for chooser, label in zip(CHOOSERS, ("only the opponent chooses", "both choose"), strict=True):
-        axes.plot(COUNTS, [above(rows, f"{chooser}-{count}") for count in COUNTS], marker="o", label=label)
+    labels = "only the opponent chooses", "both choose", "known, biased", "known, self-generated"
+    for kind, label in zip((*CHOOSERS, *KINDS), labels, strict=True):
+        axes.plot(COUNTS, [above(rows, f"{kind}-{count}") for count in COUNTS], marker="o", label=label)
     axes.axhline(above(rows, "translation"), color="gray", linestyle="--", label="translation")
     axes.axhline(above(rows, "inside"), color="black", linestyle=":", label="the bet in the tree")
     axes.set_xscale("log", base=2)
