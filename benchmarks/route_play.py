@@ -1,18 +1,19 @@
-"""What routes and kinds of search win on turns and rivers of a match: over all hands of both, line by line.
+"""What routes and kinds of search win on the streets of a match's hands: over all hands of both, line by line.
 
     python -m benchmarks.route_play FOLDER [--against slumbot-style] [--street river] [--spots 100]
                                     [--kinds blueprint,reach-maxmargin,unsafe]
 
-FOLDER is a match of `paratus` against that agent, with both stores. At random turns or rivers of it both ranges are
-what the stored policies left them. From there on every line is played out: our policies by agent `paratus` of
+FOLDER is a match of `paratus` against that agent, with both stores. At random flops, turns or rivers of it both ranges
+are what the stored policies left them. From there on every line is played out: our policies by agent `paratus` of
 one kind, with a fixed number of iterations for each search, the opponent's by its own; and every pair of hands is
 counted. So little of the cards' luck is left, and kinds are compared on the same spots. Earlier streets are solved
 again as they were, with the iterations that were stored.
 
-A kind is `blueprint` (nothing is searched), `river` (the river only), `turn` (both), or a kind of subgame, which is
-`turn` with that kind. After a turn's betting some river cards are drawn, the same for all lines and kinds; all-ins are
-exact. Prints a row for each spot, then means over spots with their standard errors, less those of the first kind: in
-chips, in pots, and in thousandths of a big blind for each hand of the match, few of which come to the street.
+A kind is `blueprint` (nothing is searched), `river` (the river only), `turn` (and the river), `flop` (all three),
+`flop-only`, or a kind of subgame, which is `turn` with that kind. After a street's betting some cards are drawn, the
+same for all lines and kinds; all-ins are exact. Prints a row for each spot, then means over spots with their standard
+errors, less those of the first kind: in chips, in pots, and in thousandths of a big blind for each hand of the match,
+of which not all come to the street.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.machine import describe
-from blueprints.margins import meet_not
+from blueprints.margins import margins_of, meet_not, run_out_ranks
 from bot.study.progress import duration_text
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import ScoreError
@@ -51,12 +52,20 @@ from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Decided, Spot, Strategy
 
 _US = "paratus"
-_STREETS: Final = {"turn": 2, "river": 3}
-_ROUTES: Final = {"blueprint": (), "river": ("river",), "turn": ("turn", "river")}
+_STREETS: Final = {"flop": 1, "turn": 2, "river": 3}
+_ROUTES: Final = {
+    "blueprint": (),
+    "river": ("river",),
+    "turn": ("turn", "river"),
+    "flop": ("flop", "turn", "river"),
+    "flop-only": ("flop",),
+}
 """Which streets are searched."""
 _RARE: Final = 1e-3
 """Lines that fewer pairs of hands take than this are checked down."""
 _AMPLE_S: Final = 1e5
+_HELD: Final = 4
+"""Cards that a pair of hands holds: they cannot come."""
 
 
 def main() -> int:
@@ -69,7 +78,8 @@ def main() -> int:
     parser.add_argument("--kinds", default="blueprint,reach-maxmargin,unsafe")
     parser.add_argument("--iterations", type=int, default=300, help="of a search of the river")
     parser.add_argument("--turn-iterations", type=int, default=100)
-    parser.add_argument("--cards", type=int, default=4, help="river cards after a turn's betting, of 48")
+    parser.add_argument("--flop-iterations", type=int, default=40)
+    parser.add_argument("--cards", type=int, default=4, help="drawn after a street's betting, of 48 or 49")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of spots and cards")
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # of ranges that no model expected
@@ -80,8 +90,8 @@ def main() -> int:
         print(f"route_play: {error}", file=sys.stderr)
         return 2
     kinds = options.kinds.split(",")
-    efforts = {"turn": options.turn_iterations, "river": options.iterations}
-    ours = {kind: make_strategy(_US, game, _settings(kind, efforts)) for kind in kinds}
+    efforts = {"flop": options.flop_iterations, "turn": options.turn_iterations, "river": options.iterations}
+    ours = {kind: make_strategy(_US, game, _settings(kind, options.street, efforts)) for kind in kinds}
     theirs = make_strategy(options.against, game)
     found, begun = [], time.monotonic()
     for number, (played, state) in enumerate(spots, 1):
@@ -101,17 +111,20 @@ def main() -> int:
     return 0
 
 
-def _settings(kind: str, iterations: dict[str, int]) -> StrategySettings:
+def _settings(kind: str, begins: str, iterations: dict[str, int]) -> StrategySettings:
+    """Streets before the one that it begins with are as they were."""
     given = StrategySettings()
     efforts = {street: Effort(iterations=count, share=1.0) for street, count in iterations.items()}
+    flop = efforts.pop("flop")
     changes: dict[str, Any] = {"threads": 1, "trusted_iterations": 0, **efforts}
     if kind not in _ROUTES:
         changes["kind"] = Kind(kind)
-    searched = _ROUTES.get(kind, tuple(_STREETS))
+    left = [street for street, number in _STREETS.items() if number >= _STREETS[begins]]
+    off = [street for street in left if street not in _ROUTES.get(kind, _ROUTES["turn"])]
     return StrategySettings(
-        router=given.router.model_copy(update={street: "blueprint" for street in _STREETS if street not in searched}),
+        router=given.router.model_copy(update=dict.fromkeys(off, "blueprint")),
         nested=given.nested.model_copy(update=changes),
-        limited=given.limited.model_copy(update={"threads": 1}),
+        limited=given.limited.model_copy(update={"threads": 1, "flop": flop}),
     )
 
 
@@ -147,7 +160,7 @@ class _Spot:
         self, ours: Strategy, theirs: Strategy, name: str, played: PlayedHand, begins: State, cards: Sequence[Card],
         drawn: int,
     ) -> None:  # fmt: skip
-        """`cards` is the deck in some order, of which so many that the board allows may come after a turn."""
+        """`cards` is the deck in some order, of which the first that a board allows, so many, come after a street."""
         record, self._game = played.record, begins.game
         self._strategies, self._their_name = (ours, theirs), name
         self._hand, self._begins = record.hand, begins
@@ -165,16 +178,28 @@ class _Spot:
                 self._theirs *= policy.likelihood(action)
         self._apart = meet_not()
         self._pairs = float(self._ours @ self._apart @ self._theirs)
-        left = [card for card in cards if card not in self._board]
-        self._drawn, self._left = left[:drawn], len(left)
-        whole = begins.street == _STREETS["river"]
-        boards = [self._board] if whole else [(*self._board, card) for card in left]
-        self._wins = {board: self._wins_on(board) for board in boards}
-        if not whole:  # of a pair of hands, four of the cards left cannot come
-            self._wins[self._board] = sum(self._wins.values(), np.zeros_like(self._apart)) / (len(left) - 4)
+        self._cards, self._drawn = cards, drawn
+        self._wins: dict[tuple[Card, ...], F32] = {}
+
+    def _left(self, board: tuple[Card, ...]) -> list[Card]:
+        """What may come, in the order in which it is drawn."""
+        return [card for card in self._cards if card not in board]
+
+    def _won(self, board: tuple[Card, ...]) -> F32:
+        """[our hand, theirs] what all-ins win of 1, on average over what is to come."""
+        if board not in self._wins:
+            self._wins[board] = self._wins_on(board)
+        return self._wins[board]
 
     def _wins_on(self, board: tuple[Card, ...]) -> F32:
-        """[our hand, theirs] 1, 0 or -1; 0 for hands that meet the board or each other."""
+        if len(board) == self._game.board_cards_by(_STREETS["flop"]):
+            return margins_of(run_out_ranks(board), 1)
+        if len(board) < self._game.board_cards_by(_STREETS["river"]):
+            left = self._left(board)
+            total = np.zeros_like(self._apart)
+            for card in left:
+                total += self._wins_on((*board, card))
+            return total / np.float32(len(left) - _HELD)
         ranks, live = rank_board(np.array(board, np.uint8)).astype(np.int32), alive(self._game, board) > 0
         wins = np.sign(ranks[:, None] - ranks).astype(np.float32) * self._apart
         wins[~live] = wins[:, ~live] = 0.0
@@ -190,13 +215,13 @@ class _Spot:
         if state.finished and not state.showdown:
             return pairs * (-mine if state.folded[self._position] else other)
         if state.finished or pairs < _RARE * self._pairs:
-            return min(mine, other) * float(ours @ self._wins[board] @ theirs)
+            return min(mine, other) * float(ours @ self._won(board) @ theirs)
         if self._game.board_cards_by(state.street) > len(board):
-            total = 0.0
-            for card in self._drawn:
+            left, total = self._left(board), 0.0
+            for card in left[: self._drawn]:
                 live = alive(self._game, (*board, card))
                 total += self._worth(state, (*board, card), past, ours * live, theirs * live)
-            return total * self._left / (len(self._drawn) * (self._left - 4))
+            return total * len(left) / (min(self._drawn, len(left)) * (len(left) - _HELD))
         is_ours = state.actor == self._position
         policy = self._policy(state, board, past if is_ours else ())
         if is_ours:
@@ -204,9 +229,9 @@ class _Spot:
         total = 0.0
         for action in policy.support:
             shares = np.broadcast_to(policy.likelihood(action), NUM_HANDS).astype(np.float64)
-            left = (ours * shares, theirs) if is_ours else (ours, theirs * shares)
-            if left[0].any() and left[1].any():
-                total += self._worth(apply(state, action), board, past, *left)
+            after = (ours * shares, theirs) if is_ours else (ours, theirs * shares)
+            if after[0].any() and after[1].any():
+                total += self._worth(apply(state, action), board, past, *after)
         return total
 
     def _policy(self, state: State, board: tuple[Card, ...], past: Sequence[Decided]) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -65,26 +65,38 @@ def came(street: int) -> PlayedHand:
     return PlayedHand("here", record, decisions)
 
 
-def slow(state: State, board: tuple[Card, ...], hands: tuple[tuple[Card, ...], ...], players: list[Shove]) -> float:
-    """What the first player wins with these hands, over all rivers."""
+Hands = tuple[tuple[Card, ...], ...]
+
+
+@cache
+def shown(board: tuple[Card, ...], hands: Hands) -> float:
+    """What the first player wins of 1, on average over what is to come."""
+    left = [card for card in GAME.deck() if card not in (*board, *hands[0], *hands[1])]
+    results = [[hand_rank((*hand, *board, *rest)) for hand in hands] for rest in combinations(left, 5 - len(board))]
+    return float(np.mean([(first > second) - (first < second) for first, second in results]))
+
+
+def slow(state: State, board: tuple[Card, ...], hands: Hands, players: list[Shove], drawn: int) -> float:
+    """What the first player wins with these hands, over the cards that are drawn."""
     if state.finished and not state.showdown:
         return -state.committed[0] if state.folded[0] else state.committed[1]
-    if len(board) < (5 if state.finished else GAME.board_cards_by(state.street)):
-        left = [card for card in GAME.deck() if card not in (*board, *hands[0], *hands[1])]
-        return float(np.mean([slow(state, (*board, card), hands, players) for card in left]))
     if state.finished:
-        first, second = (hand_rank((*hand, *board)) for hand in hands)
-        return min(state.committed) * ((first > second) - (first < second))
+        return min(state.committed) * shown(board, hands)
+    if len(board) < GAME.board_cards_by(state.street):
+        left = [card for card in GAME.deck() if card not in board]
+        come = [card for card in left[:drawn] if card not in (*hands[0], *hands[1])]
+        total = sum(slow(state, (*board, card), hands, players, drawn) for card in come)
+        return total * len(left) / min(drawn, len(left)) / (len(left) - 4)
     assert state.actor is not None
     policy = players[state.actor].policy(Spot(0, state.actor, state, board, ()), Budget(0, 0), Draws(0, "", 0, 0, ""))
     column = hand_column(GAME, hands[state.actor])
     return sum(
-        float(policy.likelihood(action)[column]) * slow(apply(state, action), board, hands, players)
+        float(policy.likelihood(action)[column]) * slow(apply(state, action), board, hands, players, drawn)
         for action in policy.support
     )
 
 
-@pytest.mark.parametrize(("street", "drawn"), [(3, 4), (2, 48)])
+@pytest.mark.parametrize(("street", "drawn"), [(3, 4), (2, 48), (1, 2)])
 def test_all_pairs_at_once_are_worth_what_each_is(street: int, drawn: int) -> None:
     players, played = [Shove(1), Shove(2)], came(street)
     begins = next(state for state, _ in steps(played.record.state) if state.street == street)
@@ -92,7 +104,7 @@ def test_all_pairs_at_once_are_worth_what_each_is(street: int, drawn: int) -> No
     pairs = [pair for pair in product(*HOLES) if not set(pair[0]) & set(pair[1])]
     assert len(pairs) == 8
     board = BOARD[: GAME.board_cards_by(street)]
-    expected = np.mean([slow(begins, board, pair, players) for pair in pairs])
+    expected = np.mean([slow(begins, board, pair, players, drawn) for pair in pairs])
     assert spot.worth() == pytest.approx(expected, abs=1e-6 * 20_000)
     assert abs(expected) > 1
 
