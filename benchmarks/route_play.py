@@ -10,10 +10,10 @@ counted. So little of the cards' luck is left, and kinds are compared on the sam
 again as they were, with the iterations that were stored.
 
 A kind is `blueprint` (nothing is searched), `river` (the river only), `turn` (and the river), `flop` (all three),
-`flop-only`, or a kind of subgame, which is `turn` with that kind. After a street's betting some cards are drawn, the
-same for all lines and kinds; all-ins are exact. Prints a row for each spot, then means over spots with their standard
-errors, less those of the first kind: in chips, in pots, and in thousandths of a big blind for each hand of the match,
-of which not all come to the street.
+`flop-only`, `limited-turn` (`turn`, but depth-limited there), or a kind of subgame, which is `turn` with that kind.
+After a street's betting some cards are drawn, the same for all lines and kinds; all-ins are exact. Prints a row for
+each spot, then means over spots with their standard errors, less those of the first kind: in chips, in pots, and in
+thousandths of a big blind for each hand of the match, of which not all come to the street.
 """
 
 from __future__ import annotations
@@ -53,14 +53,17 @@ from strategies.strategy import Budget, Decided, Spot, Strategy
 
 _US = "paratus"
 _STREETS: Final = {"flop": 1, "turn": 2, "river": 3}
+_RIVER: Final = {"river": "nested"}
+_TURN: Final = {"turn": "nested", **_RIVER}
 _ROUTES: Final = {
-    "blueprint": (),
-    "river": ("river",),
-    "turn": ("turn", "river"),
-    "flop": ("flop", "turn", "river"),
-    "flop-only": ("flop",),
+    "blueprint": {},
+    "river": _RIVER,
+    "turn": _TURN,
+    "flop": {"flop": "limited", **_TURN},
+    "flop-only": {"flop": "limited"},
+    "limited-turn": {"turn": "limited", **_RIVER},
 }
-"""Which streets are searched."""
+"""Which streets are searched, and how."""
 _RARE: Final = 1e-3
 """Lines that fewer pairs of hands take than this are checked down."""
 _AMPLE_S: Final = 1e5
@@ -119,12 +122,12 @@ def _settings(kind: str, begins: str, iterations: dict[str, int]) -> StrategySet
     changes: dict[str, Any] = {"threads": 1, "trusted_iterations": 0, **efforts}
     if kind not in _ROUTES:
         changes["kind"] = Kind(kind)
+    routes = _ROUTES.get(kind, _TURN)
     left = [street for street, number in _STREETS.items() if number >= _STREETS[begins]]
-    off = [street for street in left if street not in _ROUTES.get(kind, _ROUTES["turn"])]
     return StrategySettings(
-        router=given.router.model_copy(update=dict.fromkeys(off, "blueprint")),
+        router=given.router.model_copy(update={street: routes.get(street, "blueprint") for street in left}),
         nested=given.nested.model_copy(update=changes),
-        limited=given.limited.model_copy(update={"threads": 1, "flop": flop}),
+        limited=given.limited.model_copy(update={"threads": 1, "flop": flop, "turn": efforts["turn"]}),
     )
 
 

@@ -64,10 +64,12 @@ class Router:
         self._blueprint = BlueprintLookup(game, settings.blueprint)
         self._searches: dict[str, _Search] = {}
         base: Strategy = self._blueprint
-        table = [getattr(self._settings, street) for street in _STREETS]
-        if LimitedSearch.route in table:
-            base = self._searches[LimitedSearch.route] = LimitedSearch(game, settings.limited, self._blueprint)
-        if NestedSearch.route in table:
+        table = {street: getattr(self._settings, street) for street in _STREETS}
+        limited = [street for street, route in table.items() if route == LimitedSearch.route]
+        if limited:
+            search = LimitedSearch(game, settings.limited, self._blueprint, limited)
+            base = self._searches[LimitedSearch.route] = search
+        if NestedSearch.route in table.values():
             nested = settings.nested
             # A tree without bets never bets: the blueprint knows better, and answers where there is no time for more.
             betting = tuple([menu for menu in nested.coarser if menu.strip() != _NO_BETS])

@@ -41,6 +41,7 @@ class SlumbotStyleSettings(LookupSettings):
 
 
 Early = Literal["blueprint", "limited"]
+Middle = Literal["blueprint", "limited", "nested"]
 Late = Literal["blueprint", "nested"]
 
 
@@ -52,7 +53,7 @@ class RouterSettings(BaseModel):
     preflop: Early = "limited"
     """Where somebody has bet a size that the blueprint does not have; else it is the blueprint."""
     flop: Early = "limited"
-    turn: Late = "nested"
+    turn: Middle = "nested"
     river: Late = "nested"
     threshold: float = Field(default=0.0, ge=0, lt=0.5)
     """Actions that a hand would take less often than this it never takes."""

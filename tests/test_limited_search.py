@@ -115,6 +115,30 @@ def test_the_flop_is_solved_from_its_start_with_both_ranges(search: LimitedSearc
     assert not theirs[dead].any()
 
 
+def test_the_turn_is_solved_to_its_end(base: BlueprintLookup) -> None:
+    """From its start, with what the flop's says of the opponent; rivers are leaves, and are not searched."""
+    search = LimitedSearch(HOLDEM, settings(turn=Effort(iterations=9, share=1.0)), base)
+    seat = Seat(search, BIG)
+    seat.past.append(_decided(base, seat, "r250"))
+    for betting in ("r250c/", "r250c/cr500"):
+        seat.ask(betting)
+    policy = seat.ask("r250c/cr500c/")
+    street = seat.solved()
+    assert (policy.origin.route, policy.origin.iterations, street.root.betting) == ("limited", 9, "r250c/cr500c/")
+    assert {state.street for state in street.game.end_states} == {3}
+    theirs = seat.theirs("r250c/cr500c/", 2)
+    live = np.array([not set(hand) & set(BOARD[:4]) for hand in _hands()])
+    side = street.solver._ranges[1][: len(live)]
+    np.testing.assert_allclose(side, np.where(live, theirs / theirs[live].max(), 0), atol=1e-6)
+    river = seat.spot("r250c/cr500c/cc/")
+    assert search.policy(river, ample(), seat.draws(river)).origin.route == "blueprint"
+
+
+def _decided(base: BlueprintLookup, seat: Seat, betting: str) -> Decided:
+    spot = seat.spot(betting)
+    return Decided(spot.state, base.policy(spot, ample(), seat.draws(spot)))
+
+
 def _hands() -> list[tuple[int, ...]]:
     from solver.subgame import hands_of
 

@@ -89,6 +89,23 @@ def test_the_table_is_configuration() -> None:
     assert plain.identity()["router"] != router().identity()["router"]
 
 
+def test_the_turn_may_be_searched_to_its_end_alone() -> None:
+    """The river's search then begins with what the turn's says of the opponent."""
+    strategy = router(turn="limited")
+    turn = spot("r250c/cc/")
+    policy = strategy.policy(turn, ample(), draws(turn))
+    assert policy.origin.route == "limited"
+    assert policy.origin.reason.startswith("turn")
+    river = spot("r250c/cc/cr500c/", (Decided(turn.state, policy),))
+    limited, nested = strategy._searches["limited"], strategy._searches["nested"]
+    theirs = limited.their_range(river, 3, ample(), draws(river))  # type: ignore[attr-defined]
+    assert strategy.policy(river, ample(), draws(river)).origin.route == "nested"
+    question = nested._hands[-1].last.question  # type: ignore[attr-defined]
+    live = np.array([weight > 0 for weight in question.ranges[0]])
+    np.testing.assert_allclose(question.ranges[1][live], theirs[live])
+    assert np.ptp(theirs[live]) > 0.5
+
+
 def test_routes_that_there_are_not_are_refused() -> None:
     with pytest.raises(ValueError, match="nested"):
         RouterSettings(flop="nested")  # type: ignore[arg-type]

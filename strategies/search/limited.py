@@ -62,11 +62,13 @@ from strategies.search.ranges import (
     our_range,
     street_start,
 )
-from strategies.search.settings import DOUBT, Chooser, LimitedSettings
+from strategies.search.settings import DOUBT, Chooser, Effort, LimitedSettings
 from strategies.strategy import Budget, Decided, Spot
 from strategies.suitable import check_searchable
 
-_PREFLOP, _TURN = 0, 2
+_PREFLOP, _RIVER = 0, 3
+STREETS: Final = ("preflop", "flop", "turn")
+"""Those that another follows, which can be searched."""
 _MAX_NODES: Final = 400
 _LATE_S: Final = 0.03
 """How late an iteration may end, and what is kept for what else happens before the deadline."""
@@ -74,7 +76,7 @@ _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
 _EVEN: Final = 0.5
 _NOT_BEFORE_THE_FLOP: Final = {
-    *("preflop", "flop", "threads", "keep", "kept", "floor", "leaves", "network", "exact_spr"),
+    *(*STREETS, "threads", "keep", "kept", "floor", "leaves", "network", "exact_spr"),
 }
 """Settings on which what is learnt there does not depend."""
 
@@ -123,7 +125,10 @@ class LimitedSearch:
     name = route = "limited"
     inline = False
 
-    def __init__(self, game: Game, settings: LimitedSettings, base: BlueprintLookup) -> None:
+    def __init__(
+        self, game: Game, settings: LimitedSettings, base: BlueprintLookup, streets: Sequence[str] = STREETS
+    ) -> None:
+        """`streets` are those on which it will be asked."""
         check_searchable(self.name, game)
         self._game, self._settings, self._base = game, settings, base
         self._lookup: Lookup = base.lookup
@@ -140,10 +145,11 @@ class LimitedSearch:
         self._menu = parse_menu(settings.menu) if settings.menu else blueprint.settings.load_menu()
         folder = Path(settings.kept) if settings.kept else tables_folder() / "preflop"
         self._kept = Kept(folder if settings.keep else None)
-        self._iteration_s: dict[int, float] = {}
+        self._iteration_s = dict.fromkeys(range(len(STREETS)), 0.0)
         self._hand: tuple[int, int] | None = None
         self._streets: dict[str, Street] = {}
-        self._warm_up()
+        for street in streets:
+            self._warm_up(STREETS.index(street))
 
     def another(self) -> LimitedSearch:
         """For another match."""
@@ -158,7 +164,7 @@ class LimitedSearch:
         return {"kind": self.route, "settings": self._settings.model_dump_json(), **base}
 
     def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
-        if spot.state.street >= _TURN:
+        if spot.state.street >= _RIVER:
             return self._base.policy(spot, budget, draws)
         found = self.search(spot, budget, draws)
         return check_or_fold(spot.state, found) if isinstance(found, str) else found
@@ -166,7 +172,7 @@ class LimitedSearch:
     def search(self, spot: Spot, budget: Budget, draws: Draws) -> Policy | str:
         """The policy by a search of the street, or why there is none."""
         self._forget_other_hands(spot)
-        effort = self._settings.preflop if spot.state.street == _PREFLOP else self._settings.flop
+        effort: Effort = getattr(self._settings, STREETS[spot.state.street])
         now = time.monotonic()
         late_s = self._leaves.late_s(street_start(spot.state), spot.board)
         last_s = budget.deadline_s - _LATE_S - _READ_S - late_s
@@ -352,25 +358,24 @@ class LimitedSearch:
         origin = Origin(self.route, why, iterations, self._lookup.blueprint.digest, json.dumps(details))
         return Policy(actions, round_columns(strategy), origin)
 
-    def _warm_up(self) -> None:
-        """Everything compiled, and an iteration of each street timed."""
-        for street in (0, 1):
-            state = start(self._game)
-            while state.street < street:
-                state = apply(state, CALL)
-            board = tuple(self._game.deck()[: self._game.board_cards_by(street)])
-            try:
-                game = StreetGame.of(state, self._menu, max_nodes=_MAX_NODES)
-            except ParatusError as error:
-                raise ConfigError(f"limited.menu: {error}") from None
-            chosen = self._continuations(0)
-            leaves = self._leaves.make(game, board, chosen, 0)
-            ranges = np.ones(leaves.hands)
-            solver = LimitedSolver(game.tree(chosen), (ranges, ranges), leaves)
-            solver.iterate()
-            begun = time.monotonic()
-            solver.iterate()
-            self._iteration_s[street] = time.monotonic() - begun
+    def _warm_up(self, street: int) -> None:
+        """Everything compiled, and an iteration timed."""
+        state = start(self._game)
+        while state.street < street:
+            state = apply(state, CALL)
+        board = tuple(self._game.deck()[: self._game.board_cards_by(street)])
+        try:
+            game = StreetGame.of(state, self._menu, max_nodes=_MAX_NODES)
+        except ParatusError as error:
+            raise ConfigError(f"limited.menu: {error}") from None
+        chosen = self._continuations(0)
+        leaves = self._leaves.make(game, board, chosen, 0)
+        ranges = np.ones(leaves.hands)
+        solver = LimitedSolver(game.tree(chosen), (ranges, ranges), leaves)
+        solver.iterate()
+        begun = time.monotonic()
+        solver.iterate()
+        self._iteration_s[street] = time.monotonic() - begun
 
 
 def _nearest(actions: Sequence[Action], action: Action) -> int:

@@ -134,3 +134,4 @@ class LimitedSettings(_Section):
     """The folder for that; empty: in the user's cache."""
     preflop: Effort = Effort(iterations=2000, share=0.5)
     flop: Effort = Effort(iterations=1000, share=0.3)
+    turn: Effort = Effort(iterations=2000, share=0.5)
