@@ -78,7 +78,8 @@ def test_the_evaluation_beside_it_is_of_this_file_and_meets_what_is_demanded(blu
         assert low < match["mbb"] < high, opponent
         assert match["hands"] >= LEAST_HANDS, opponent
     assert report["matches"]["decisions not made as they should have been"] == 0
-    assert len(report["demands"]) == 5
+    # The standing opponent's file is from before local best responses were asked.
+    assert len(report["demands"]) == (5 if blueprint.path.name == SLUMBOT_STYLE else 6)
     assert [demand["demand"] for demand in report["demands"] if not demand["met"]] == []
     assert report["met"] is True
 
