@@ -1,11 +1,11 @@
 """What routes and kinds of search win on the streets of a match's hands: over all hands of both, line by line.
 
-    python -m benchmarks.route_play FOLDER [--against slumbot-style] [--street river] [--spots 100]
+    python -m benchmarks.route_play FOLDER… [--against slumbot-style] [--street river] [--spots 100]
                                     [--kinds blueprint,reach-maxmargin,unsafe]
 
-FOLDER is a match of `paratus` against that agent, with both stores. At random flops, turns or rivers of it both ranges
-are what the stored policies left them. From there on every line is played out: our policies by agent `paratus` of
-one kind, with a fixed number of iterations for each search, the opponent's by its own; and every pair of hands is
+FOLDERs are matches of `paratus` against that agent, with both stores. At random flops, turns or rivers of them both
+ranges are what the stored policies left them. From there on every line is played out: our policies by agent `paratus`
+of one kind, with a fixed number of iterations for each search, the opponent's by its own; and every pair of hands is
 counted. So little of the cards' luck is left, and kinds are compared on the same spots. Earlier streets are solved
 again as they were, with the iterations that were stored.
 
@@ -23,7 +23,8 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ import numpy as np
 from benchmarks.machine import describe
 from blueprints.margins import margins_of, meet_not, run_out_ranks
 from bot.study.progress import duration_text
+from dealer_tools.crew import shared_out
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import ScoreError
 from dealer_tools.scoring.sources import read_hands
@@ -42,6 +44,7 @@ from protocol.kernels import rank_board
 from protocol.state import State, apply, steps
 from solver.kinds import Kind
 from solver.tables import F32, F64
+from solver.threads import available_cores
 from strategies.draws import Draws
 from strategies.policy import Policy
 from strategies.registry import make_strategy
@@ -50,6 +53,8 @@ from strategies.search.ranges import alive
 from strategies.search.settings import Effort
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Decided, Spot, Strategy
+
+Row = dict[str, Any]
 
 _US = "paratus"
 _STREETS: Final = {"flop": 1, "turn": 2, "river": 3}
@@ -71,10 +76,27 @@ _HELD: Final = 4
 """Cards that a pair of hands holds: they cannot come."""
 
 
+Numbered = tuple[int, PlayedHand, State]
+"""A spot: its number, its hand, and the state in which the street began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a process must know to play spots."""
+
+    against: str
+    street: str
+    kinds: tuple[str, ...]
+    iterations: dict[str, int]
+    """Of searches, by street."""
+    cards: int
+    seed: int
+
+
 def main() -> int:
     """Measure and print; 2, with a line that says why, if there is nothing to measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", metavar="FOLDER", type=Path, nargs="+")
     parser.add_argument("--against", default="slumbot-style", help="the other agent of the match")
     parser.add_argument("--street", choices=_STREETS, default="river", help="where spots begin")
     parser.add_argument("--spots", type=int, default=100)
@@ -84,34 +106,45 @@ def main() -> int:
     parser.add_argument("--flop-iterations", type=int, default=40)
     parser.add_argument("--cards", type=int, default=4, help="drawn after a street's betting, of 48 or 49")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of spots and cards")
+    parser.add_argument("--cores", type=int, default=available_cores(), help="default: all")
     options = parser.parse_args()
-    logging.disable(logging.WARNING)  # of ranges that no model expected
-    game = load_game(DEFAULT_GAME).game
+    kinds = tuple(options.kinds.split(","))
+    iterations = {"flop": options.flop_iterations, "turn": options.turn_iterations, "river": options.iterations}
+    job = Job(options.against, options.street, kinds, iterations, options.cards, options.seed)
     try:
-        spots, share = _spots(options.folder, options.against, _STREETS[options.street], options.spots, options.seed)
+        spots, share = _spots(options.folders, job, options.spots)
     except ScoreError as error:
         print(f"route_play: {error}", file=sys.stderr)
         return 2
-    kinds = options.kinds.split(",")
-    efforts = {"flop": options.flop_iterations, "turn": options.turn_iterations, "river": options.iterations}
-    ours = {kind: make_strategy(_US, game, _settings(kind, options.street, efforts)) for kind in kinds}
-    theirs = make_strategy(options.against, game)
     found, begun = [], time.monotonic()
-    for number, (played, state) in enumerate(spots, 1):
-        row: dict[str, Any] = {"where": played.where, "betting": state.betting, "pot": state.pot}
-        cards = np.random.default_rng((options.seed, number)).permutation(game.deck())
-        for kind, strategy in ours.items():
-            assert isinstance(strategy, Router)
-            line = _Spot(strategy.another(), theirs, options.against, played, state, cards.tolist(), options.cards)
-            row[kind] = round(line.worth(), 2)
+    for row in shared_out(options.cores, _player, job, spots, "plays spots"):
         found.append(row)
         print(json.dumps(row), flush=True)
-        left_s = (time.monotonic() - begun) / number * (len(spots) - number)
-        print(f"{number} of {len(spots)} {options.street}s, {duration_text(left_s)} left", file=sys.stderr, flush=True)
-    compared = _compared(found, kinds, 1000 * share / game.big_blind)
-    asked = {key: value for key, value in vars(options).items() if key != "folder"}
+        left_s = (time.monotonic() - begun) / len(found) * (len(spots) - len(found))
+        print(f"{len(found)} of {len(spots)} {job.street}s, {duration_text(left_s)} left", file=sys.stderr, flush=True)
+    compared = _compared(found, kinds, 1000 * share / load_game(DEFAULT_GAME).game.big_blind)
+    asked = {key: value for key, value in vars(options).items() if key not in ("folders", "cores")}
     print(json.dumps({"machine": describe(), **asked, "share_of_hands": round(share, 4), **compared}, indent=1))
     return 0
+
+
+def _player(job: Job) -> Callable[[Numbered], Row]:
+    logging.disable(logging.WARNING)  # of ranges that no model expected
+    game = load_game(DEFAULT_GAME).game
+    ours = {kind: make_strategy(_US, game, _settings(kind, job.street, job.iterations)) for kind in job.kinds}
+    theirs = make_strategy(job.against, game)
+
+    def play(spot: Numbered) -> Row:
+        number, played, state = spot
+        cards = np.random.default_rng((job.seed, number)).permutation(game.deck()).tolist()
+        row: Row = {"where": played.where, "betting": state.betting, "pot": state.pot}
+        for kind, strategy in ours.items():
+            assert isinstance(strategy, Router)
+            line = _Spot(strategy.another(), theirs, job.against, played, state, cards, job.cards)
+            row[kind] = round(line.worth(), 2)
+        return row
+
+    return play
 
 
 def _settings(kind: str, begins: str, iterations: dict[str, int]) -> StrategySettings:
@@ -131,18 +164,18 @@ def _settings(kind: str, begins: str, iterations: dict[str, int]) -> StrategySet
     )
 
 
-def _spots(
-    folder: Path, against: str, street: int, count: int, seed: int
-) -> tuple[list[tuple[PlayedHand, State]], float]:
-    """Hands in which we decided on the street, none of our decisions a fallback, and the state in which it began.
+def _spots(folders: Sequence[Path], job: Job, count: int) -> tuple[list[Numbered], float]:
+    """From hands in which we decided on the street, none of our decisions a fallback.
 
     And what share of all hands comes to such a decision.
     """
-    found, came = [], 0
-    hands = read_hands([folder], _US, both=True).hands
+    found, came, street = [], 0, _STREETS[job.street]
+    hands = read_hands(folders, _US, both=True).hands
     for played in hands:
-        if against not in played.record.names:
-            raise ScoreError(f"{played.where}: {' v '.join(played.record.names)}: expected a match against {against}")
+        if job.against not in played.record.names:
+            raise ScoreError(
+                f"{played.where}: {' v '.join(played.record.names)}: expected a match against {job.against}"
+            )
         begins = next((state for state, _ in steps(played.record.state) if state.street == street), None)
         ours = played.decisions.get(_US, {})
         if begins is None or not any(betting.count("/") == street for betting in ours):
@@ -151,9 +184,16 @@ def _spots(
         if not any(decided.policy.origin.is_fallback for decided in ours.values()):
             found.append((played, begins))
     if len(found) < 2:
-        raise ScoreError(f"{folder}: {len(found)} hands in which {_US} searched there: expected 2 at least")
-    order = np.random.default_rng(seed).permutation(len(found))[:count].tolist()
-    return [found[place] for place in order], came / len(hands)
+        where = ", ".join(map(str, folders))
+        raise ScoreError(f"{where}: {len(found)} hands in which {_US} searched there: expected 2 at least")
+    order = np.random.default_rng(job.seed).permutation(len(found))[:count].tolist()
+    chosen = [(number, _read(found[place][0]), found[place][1]) for number, place in enumerate(order, 1)]
+    return chosen, came / len(hands)
+
+
+def _read(played: PlayedHand) -> PlayedHand:
+    """With its decisions in memory: a store cannot go to another process."""
+    return replace(played, decisions={name: dict(each) for name, each in played.decisions.items()})
 
 
 class _Spot:
@@ -246,7 +286,7 @@ class _Spot:
         return strategy.policy(spot, budget, Draws(77, name, self._hand, len(state.actions), "strategy"))
 
 
-def _compared(rows: Sequence[dict[str, Any]], kinds: Sequence[str], mbb: float) -> dict[str, Any]:
+def _compared(rows: Sequence[Row], kinds: Sequence[str], mbb: float) -> dict[str, Any]:
     """Means and standard errors of what each kind wins beyond the first."""
     pots = np.array([row["pot"] for row in rows])
     found = {}
