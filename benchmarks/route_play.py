@@ -24,7 +24,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,25 +107,54 @@ def main() -> int:
     parser.add_argument("--cards", type=int, default=4, help="drawn after a street's betting, of 48 or 49")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of spots and cards")
     parser.add_argument("--cores", type=int, default=available_cores(), help="default: all")
+    parser.add_argument("--rows", metavar="FILE", type=Path, help="keeps rows; the same command goes on with them")
     options = parser.parse_args()
     kinds = tuple(options.kinds.split(","))
     iterations = {"flop": options.flop_iterations, "turn": options.turn_iterations, "river": options.iterations}
     job = Job(options.against, options.street, kinds, iterations, options.cards, options.seed)
     try:
         spots, share = _spots(options.folders, job, options.spots)
+        found = _kept(options.rows, job, spots)
     except ScoreError as error:
         print(f"route_play: {error}", file=sys.stderr)
         return 2
-    found, begun = [], time.monotonic()
-    for row in shared_out(options.cores, _player, job, spots, "plays spots"):
-        found.append(row)
-        print(json.dumps(row), flush=True)
-        left_s = (time.monotonic() - begun) / len(found) * (len(spots) - len(found))
-        print(f"{len(found)} of {len(spots)} {job.street}s, {duration_text(left_s)} left", file=sys.stderr, flush=True)
+    for row in found:
+        print(json.dumps(row))
+    begun, before, left = time.monotonic(), len(found), spots[len(found) :]
+    try:
+        for row in shared_out(options.cores, _player, job, left, "plays spots") if left else ():
+            found.append(row)
+            print(json.dumps(row), flush=True)
+            if options.rows:
+                with options.rows.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+            left_s = (time.monotonic() - begun) / (len(found) - before) * (len(spots) - len(found))
+            told = f"{len(found)} of {len(spots)} {job.street}s, {duration_text(left_s)} left"
+            print(told, file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(f"route_play: stopped after {len(found)} of {len(spots)}", file=sys.stderr)
+        return 130
     compared = _compared(found, kinds, 1000 * share / load_game(DEFAULT_GAME).game.big_blind)
-    asked = {key: value for key, value in vars(options).items() if key not in ("folders", "cores")}
+    asked = {key: value for key, value in vars(options).items() if key not in ("folders", "cores", "rows")}
     print(json.dumps({"machine": describe(), **asked, "share_of_hands": round(share, 4), **compared}, indent=1))
     return 0
+
+
+def _kept(path: Path | None, job: Job, spots: Sequence[Numbered]) -> list[Row]:
+    """The first rows, if they were computed before. The first line of the file says of what job they are."""
+    head = json.dumps(asdict(job))
+    if path is None:
+        return []
+    if not path.exists():
+        path.write_text(head + "\n", encoding="utf-8")
+    first, *lines = path.read_text(encoding="utf-8").splitlines()
+    if first != head:
+        raise ScoreError(f"{path}: rows of {first}: expected those of {head}, or another file")
+    rows: list[Row] = [json.loads(line) for line in lines[: len(spots)]]
+    for row, (_, played, _) in zip(rows, spots, strict=False):
+        if row["where"] != played.where:
+            raise ScoreError(f"{path}: a row of {row['where']}: expected one of {played.where}, or another file")
+    return rows
 
 
 def _player(job: Job) -> Callable[[Numbered], Row]:

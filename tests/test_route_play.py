@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import route_play
 from dealer_tools.formats.records import PlayedHand
+from dealer_tools.scoring.holdings import ScoreError
 from protocol.cards import Card, parse_cards
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import HandRecord
@@ -118,3 +122,18 @@ def test_what_is_no_match_is_refused_in_a_line(
     assert out == ""
     assert err.startswith("route_play: nothing-of-the-kind: ")
     assert err.count("\n") == 1
+
+
+def test_rows_are_kept_and_those_of_another_job_refused(tmp_path: Path) -> None:
+    job = route_play.Job("other", "river", ("blueprint", "river"), {"river": 3}, 1, 1)
+    path, played = tmp_path / "rows", came(3)
+    spots = [(number, played, played.record.state) for number in (1, 2)]
+    assert route_play._kept(path, job, spots) == []
+    row = {"where": "here", "pot": 200, "blueprint": 1.0, "river": 2.0}
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    assert route_play._kept(path, job, spots) == [row]
+    with pytest.raises(ScoreError, match="or another file"):
+        route_play._kept(path, replace(job, seed=2), spots)
+    with pytest.raises(ScoreError, match="a row of here: expected one of there"):
+        route_play._kept(path, job, [(1, replace(played, where="there"), played.record.state)])
