@@ -38,6 +38,7 @@ from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import ScoreError
 from dealer_tools.scoring.sources import read_hands
 from protocol.cards import Card
+from protocol.errors import quote
 from protocol.game import DEFAULT_GAME, Position, load_game
 from protocol.hands import NUM_HANDS
 from protocol.kernels import rank_board
@@ -113,6 +114,7 @@ def main() -> int:
     iterations = {"flop": options.flop_iterations, "turn": options.turn_iterations, "river": options.iterations}
     job = Job(options.against, options.street, kinds, iterations, options.cards, options.seed)
     try:
+        _check_kinds(kinds)
         spots, share = _spots(options.folders, job, options.spots)
         found = _kept(options.rows, job, spots)
     except ScoreError as error:
@@ -140,14 +142,26 @@ def main() -> int:
     return 0
 
 
+def _check_kinds(kinds: Sequence[str]) -> None:
+    known = [*_ROUTES, *Kind]
+    for kind in kinds:
+        if kind not in known:
+            raise ScoreError(f"--kinds: {quote(kind)}: expected some of {', '.join(known)}")
+
+
 def _kept(path: Path | None, job: Job, spots: Sequence[Numbered]) -> list[Row]:
-    """The first rows, if they were computed before. The first line of the file says of what job they are."""
+    """The first rows, if they were computed before. The first line of the file says of what job they are.
+
+    What a kill tore in the middle of a line is cut off.
+    """
     head = json.dumps(asdict(job))
     if path is None:
         return []
-    if not path.exists():
-        path.write_text(head + "\n", encoding="utf-8")
-    first, *lines = path.read_text(encoding="utf-8").splitlines()
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    whole = text[: text.rfind("\n") + 1] or head + "\n"
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    first, *lines = whole.splitlines()
     if first != head:
         raise ScoreError(f"{path}: rows of {first}: expected those of {head}, or another file")
     rows: list[Row] = [json.loads(line) for line in lines[: len(spots)]]

@@ -11,12 +11,14 @@ The last holds what `benchmarks.blueprint` finds within the bets of the tree, ma
 same cards played twice, and what is demanded of a blueprint that ships, each with whether it is met. Files are written
 even where a demand is not; then the exit code is 1. Matches are kept (`--matches`): the same command goes on with them.
 
-A file of hold'em is also played by a local best response, beside the file of that name which ships now: strategies that
+A file of hold'em is also played by a player who has learnt to play against it (`paratus blueprint respond`) and by a
+local best response, beside the file of that name which ships now: strategies that
 play each other never see how they would answer what neither does. One that won 14.5 mbb/g from the file before lost
 10,400 to a local best response that goes all-in on the river, where the other loses 3,000.
 
-Where the run is gone RUN is `-`, and `--file` names the blueprint. Then the log is the one line that the file's header
-says of all periods, and what rounding cost cannot be measured.
+Where the run is gone, or several were merged, RUN is `-`, and `--file` names the blueprint. Then the log
+is that of the runs one after another (`--log`, once for each), or the one line that the file's header says of all
+periods; what rounding cost cannot be measured.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from blueprints.files import whole_file
 from blueprints.settings import settings_text
 from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
-from blueprints.train.checkpoint import log_text, read_checkpoint
+from blueprints.train.checkpoint import log_text, read_checkpoint, read_log
 from bot.study.progress import duration_text
 from protocol.errors import BlueprintError, ParatusError
 from strategies.store import StoreReader
@@ -47,6 +49,7 @@ LEAST_FROM_CALLS_MBB: Final = 1000.0
 LEAST_FROM_FOLDS_MBB: Final = 550.0
 MOST_FOLDS: Final = 0.001
 _RESPONSES: Final = 1000
+_RESPONDER_BOARDS: Final = 10_000
 _SETTING: Final = "fcpa-late"
 _PLAYER: Final = "blueprint"
 _SEED: Final = 1
@@ -60,7 +63,7 @@ def ship(
         if file is None:
             raise BlueprintError("no run and no --file: expected one of them at least")
         source = Blueprint.open(file, verify=True)
-        name, log = source.name, _last_line(source)
+        name, log = source.name, _logs(source, options.log) if options.log else _last_line(source)
     else:
         name = str(read_checkpoint(run).identity.settings["name"])
         source = Blueprint.open(file or run / f"{name}.blueprint", verify=True)
@@ -76,9 +79,11 @@ def ship(
     _tell(f"{blueprint.path} and what belongs to it are written; now it is measured, which takes longer")
     report = evaluate(blueprint, run, options.boards, options.self_boards, options.threads)
     matches = matches or Path("matches") / f"ship-{blueprint.digest[:12]}-{options.hands}"
-    report["cpu"], report["run"] = cpu(), "gone" if run is None else "there"
+    merged = "merged" if blueprint.header.training.runs else "gone"
+    report["cpu"], report["run"] = cpu(), merged if run is None else "there"
     report["matches"] = play_matches(blueprint, matches, options.hands)
     if is_holdem(blueprint):
+        report["responder"] = against_responder(blueprint, options)
         report["local best response"] = against_best_response(blueprint, matches)
     report["demands"] = demands(report)
     report["met"] = all(demand["met"] for demand in report["demands"])
@@ -108,23 +113,45 @@ def play_matches(blueprint: Blueprint, folder: Path, hands: int) -> Report:
     return found
 
 
-def against_best_response(blueprint: Blueprint, folder: Path) -> Report:
-    """What it wins, with intervals: from this file, and from the one of the name that ships now, if it is another."""
-    found, files = {}, {"this": blueprint.path}
+def _compared(blueprint: Blueprint) -> dict[str, Path]:
+    """This file, and the one of the name that ships now, if it is another."""
     now = shipped_blueprint().with_name(blueprint.path.name)
-    if now.exists() and Blueprint.open(now).digest != blueprint.digest:
-        files["ships"] = now
-    for name, path in files.items():
+    other = now.exists() and Blueprint.open(now).digest != blueprint.digest
+    return {"this": blueprint.path, **({"ships": now} if other else {})}
+
+
+def against_responder(blueprint: Blueprint, options: argparse.Namespace) -> Report:
+    """What it wins from each file, having learnt from the same boards, on the same others."""
+    found: Report = {"boards": _RESPONDER_BOARDS, "test boards": options.self_boards}
+    for name, path in _compared(blueprint).items():
+        _tell(f"a player learns to play against {path}, from {_RESPONDER_BOARDS:,} boards in each seat")
+        sizes = ["--boards", _RESPONDER_BOARDS, "--test-boards", options.self_boards, "--threads", options.threads]
+        said = _said(path, "blueprint", "respond", path, *sizes, "--seed", _SEED, "--json")
+        mbb, error = (1000 * said[key] / said["big_blind"] for key in ("chips", "interval_chips"))
+        found[name] = {"mbb": round(mbb, 1), "interval_95_mbb": [round(mbb - error, 1), round(mbb + error, 1)]}
+    return found
+
+
+def _said(path: Path, *arguments: object) -> Report:
+    """What a command says about a file."""
+    command = [sys.executable, "-m", "bot.cli", *map(str, arguments)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if ran.returncode:
+        raise BlueprintError(f"{path}: {shlex.join(command[2:])} ended with exit code {ran.returncode}")
+    said: Report = json.loads(ran.stdout)
+    return said
+
+
+def against_best_response(blueprint: Blueprint, folder: Path) -> Report:
+    """What it wins, with intervals, from each file."""
+    found = {}
+    for name, path in _compared(blueprint).items():
         _tell(f"{2 * _RESPONSES:,} hands of a local best response: {path}")
         config = _configuration(folder / f"{name}.toml", path)
-        command = [
-            *(sys.executable, "-m", "bot.cli", "lbr", _PLAYER, "--setting", _SETTING, "--config", str(config)),
-            *("--game", blueprint.settings.game, "--hands", str(_RESPONSES), "--seed", str(_SEED), "--json"),
-        ]
-        ran = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-        if ran.returncode:
-            raise BlueprintError(f"{path}: the local best response ended with exit code {ran.returncode}")
-        each = json.loads(ran.stdout)["imaginary"]
+        each = _said(
+            path, "lbr", _PLAYER, "--setting", _SETTING, "--config", config, "--game", blueprint.settings.game,
+            "--hands", _RESPONSES, "--seed", _SEED, "--json",
+        )["imaginary"]  # fmt: skip
         found[name] = {
             "deals": _RESPONSES,
             "mbb": round(each["mean_mbb"], 1),
@@ -178,12 +205,14 @@ def demands(report: Report) -> list[Report]:
                 "met": sum(folded.values()) < MOST_FOLDS,
             }
         )
-    responses = report.get("local best response", {})
-    if "ships" in responses:
+    for who in ("responder", "local best response"):
+        responses = report.get(who, {})
+        if "ships" not in responses:
+            continue
         mine, before = (responses[name]["interval_95_mbb"] for name in ("this", "ships"))
         found.append(
             {
-                "demand": "a local best response wins no more from it than from the one that ships, but for luck",
+                "demand": f"a {who} wins no more from it than from the one that ships, but for luck",
                 "interval_95_mbb": mine,
                 "of the one that ships": before,
                 "met": mine[0] <= before[1],
@@ -233,6 +262,15 @@ def _fallbacks(folder: Path) -> int:
     return count
 
 
+def _logs(blueprint: Blueprint, paths: Sequence[Path]) -> str:
+    """Those of the runs that were merged, if they are: all walks of the file."""
+    logs = [read_log(path) for path in paths]
+    walks = [log[-1].walks if log else 0 for log in logs]
+    if sum(walks) != blueprint.header.training.walks:
+        raise BlueprintError(f"logs of {walks} walks: expected the {blueprint.header.training.walks:,} of the file")
+    return "".join([log_text(log) for log in logs])
+
+
 def _last_line(blueprint: Blueprint) -> str:
     """What a header says of the training, as the log's last line would."""
     training = blueprint.header.training
@@ -252,9 +290,10 @@ def _tell(text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files; returns 0 if all demands are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", metavar="RUN", type=Path, help="the folder of the training; - if it is gone")
+    parser.add_argument("run", metavar="RUN", type=Path, help="the folder of the training; - if it is gone, or several")
     parser.add_argument("folder", metavar="FOLDER", type=Path)
     parser.add_argument("--file", type=Path, help="the run's blueprint; default: RUN/NAME.blueprint")
+    parser.add_argument("--log", type=Path, action="append", help="of a run of the file, where RUN is -; once for each")
     parser.add_argument("--matches", type=Path, help="the folder of the matches; default: one of this file in matches/")
     parser.add_argument("--hands", type=int, default=20_000, help="of a match, each played twice; default: 20000")
     add_sizes(parser)

@@ -71,7 +71,7 @@ def _measure(settings: BlueprintSettings, folder: Path, options: argparse.Namesp
         path, settings=settings, game=game, tree=tree, cards=centroids, averages=tables, training=Training()
     )
     file = Blueprint.open(path)
-    followed = [file.strategy(street) for street in range(game.num_rounds)]
+    followed = file.strategies()
     took = Begun(file.digest, first.last.number, first.last.walks, first.last.updates, first.last.core_seconds)
     total = options.periods + options.more
     found = {

@@ -1,15 +1,18 @@
 """Kernels of `blueprints.rollouts`: a walk over one run-out in which each player has k strategies at once.
 
-The walk is that of `blueprints.train.walk` (read that first: parts, frames, bucket space) without learning, and with
-one more dimension: a player's hand comes to the roots with a reach for each *continuation*, a strategy that is the
-blueprint's with a bias. k continuations cost less than k walks, and not k² of them:
+A board is dealt, both players hold every hand it allows, all betting is played, in bucket space as in training
+(`blueprints.train.walk`, read that first), without learning, and with one more dimension: a player's hand comes to the
+roots with a reach for each *continuation*, a strategy that is the blueprint's with a bias. k continuations cost less
+than k walks, and not k² of them:
 
 - Strategies are read once for each block of buckets, biased k times.
 - At a terminal only the sum over the opponent's continuations matters: it is formed on the way into the sweep, so that
   there is one sweep for each chunk and player.
 - Values go up k times: the value of a hand at a lane is one number, how often it comes there are k.
 
-A frame holds
+The tree is cut into parts whose terminals are swept together (`blueprints.rollout_layout`); strategies are read for 16
+buckets at a time. A part and all that follows it are done by one thread, depth first. A *frame* holds what a part needs
+between down and up:
 
     coefficients  [player, continuation][bucket of the walk][lane]     both players' buckets are the same
     reaches       [player, continuation][hand][next lane]
@@ -28,15 +31,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprints.train.layout import F32, I32
-from blueprints.train.tiles import pick, turn, turn_some, weigh
-from blueprints.train.walk import _expand, _zero
+from blueprints.rollout_layout import F32, I32, I64
+from blueprints.rollout_tiles import pick, turn_some, weigh
+from blueprints.train.tiles import turn
 from solver.compiled import inlined, kernels_in
 from solver.sweeps import MAX_VECTORS, folds, showdowns
 from solver.vectors import LANES, add, address, div, fetch_add, if_positive, item, load, mul, splat, store
 
 _HERE = Path(__file__)
-kernel = kernels_in(*(_HERE.parent / "train" / f"{name}.py" for name in ("layout", "tiles", "walk")), _HERE)
+_FILES = "rollout_layout.py", "rollout_tiles.py", "train/tiles.py"
+kernel = kernels_in(*(_HERE.parent / name for name in _FILES), _HERE)
 
 KINDS = 3
 """Fold, call, raise."""
@@ -49,6 +53,14 @@ class Play(NamedTuple):
     kind: I32  # [edge] what is done: 0 fold, 1 call, 2 raise
     factors: F32  # [continuation][kind][16] by what its probability is multiplied, in each lane
     count: int  # continuations
+
+
+class Frames(NamedTuple):
+    """Where the frame of each part is, in the memory that is shared or in that of a thread."""
+
+    coefficients: I64  # [part]
+    reaches: I64  # [part]
+    values: I64  # [part]
 
 
 class Scratch(NamedTuple):
@@ -145,6 +157,24 @@ def _down(parts, deal, strategies, play, part, above, start_at, step, come, fram
                 parts, deal, bucket_of, part, first, parts.next[part], above, start_at + number * step, come, mine,
                 width, reaches,
             )  # fmt: skip
+
+
+@kernel
+def _zero(array, at, size):
+    """A whole number of vectors."""
+    for place in range(at, at + size, LANES):
+        store(array, place, splat(_NOTHING))
+
+
+@kernel
+def _expand(parts, deal, bucket_of, part, first, lanes, above, start_at, come, coefficients, width, reach):
+    """The reaches of one player's hands at some lanes of a part, [hand][lane]."""
+    above, roots = address(above, start_at), address(parts.lane_root, parts.lane_at[part] + first)
+    for hand in range(deal.live):
+        source = item(bucket_of, hand) * width + first
+        for lane in range(0, lanes, LANES):
+            come_here = pick(above, hand * come, roots, lane)
+            store(reach, hand * lanes + lane, mul(load(coefficients, source + lane), come_here))
 
 
 @kernel

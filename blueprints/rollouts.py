@@ -41,10 +41,10 @@ import numpy.typing as npt
 
 from blueprints import rollout_kernels as kernels
 from blueprints.cards.interface import Cards
-from blueprints.rollout_kernels import Play, Scratch
+from blueprints.rollout_kernels import Frames, Play, Scratch
+from blueprints.rollout_layout import F32, PART_ROOTS, Parts, cut
 from blueprints.train.deals import Dealer
-from blueprints.train.layout import F32, PART_ROOTS, Parts, cut
-from blueprints.train.walk import Deal, Frames
+from blueprints.train.walk import Deal
 from blueprints.tree import CALLED, FOLDED, BettingTree, TreeError
 from protocol.cards import Card, CardError, cards_text
 from protocol.errors import BlueprintError

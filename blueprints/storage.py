@@ -41,12 +41,23 @@ U8 = NDArray[np.uint8]
 TOTAL: Final = 255
 """What the numbers of a node and bucket add up to."""
 MOST_REVISION_CHARS: Final = 200
+REVISIONS_APART: Final = "; "
+MOST_RUNS: Final = 1000
 EXACT: Final = "exact"
 CENTROIDS: Final = "centroids"
 _FORMAT: Final = "paratus-blueprint"
 _TREE: Final = "tree_"
 _CARDS: Final = "cards_"
 _STRATEGY: Final = "strategy_"
+
+
+class OneRun(BaseModel):
+    """Of several that were merged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seed: int = Field(ge=0)
+    walks: int = Field(ge=0)
 
 
 class Training(BaseModel):
@@ -61,6 +72,8 @@ class Training(BaseModel):
     core_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     revision: str = Field(default="", max_length=MOST_REVISION_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
     """Of the code."""
+    runs: tuple[OneRun, ...] = Field(default=(), max_length=MOST_RUNS)
+    """That were merged; none if it is one run's."""
 
 
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
@@ -86,6 +99,13 @@ class Header(BaseModel):
     """By street."""
     settings: BlueprintSettings
     training: Training
+
+
+def revisions_text(revisions: Sequence[str]) -> str:
+    """Of the code that trained it, in order: all if they fit in a header, else the first and the last."""
+    each = list(dict.fromkeys(revisions))
+    whole = REVISIONS_APART.join(each)
+    return whole if len(whole) <= MOST_REVISION_CHARS else REVISIONS_APART.join([each[0], "…", each[-1]])
 
 
 def quantise(averages: F32) -> U8:
@@ -237,6 +257,10 @@ class Blueprint:
         nothing: U8 = np.empty((0, self.buckets[street]), np.uint8)
         return self._strategy.get(street, nothing)
 
+    def strategies(self) -> list[U8]:
+        """Those of all streets."""
+        return [self.strategy(street) for street in range(self.game.num_rounds)]
+
     def rows(self, node: int) -> U8:
         """[action, bucket] of a node, read-only: columns add up to 255."""
         street = int(self.tree.street[node])
@@ -258,15 +282,16 @@ class Blueprint:
                 raise self._container.wrong(
                     f"{_STRATEGY}{street}: {wrong:,} buckets of a node do not add up to {TOTAL}: expected none"
                 )
-        if self.header.card_kind == CENTROIDS:
-            self.centroids()
-        else:
-            self._exact_cards()
+        self.abstraction()
         try:
             tree = build_tree(self.game, parse_menu(self.header.menu), max_nodes=self.tree.num_nodes)
         except ParatusError as error:
             raise self._container.wrong(f"its tree cannot be built again: {error}") from None
         self._container.check_same("hash of the tree that game and menu make", tree.digest, self.header.tree)
+
+    def abstraction(self) -> Centroids | ExactCards:
+        """What its buckets are."""
+        return self.centroids() if self.header.card_kind == CENTROIDS else self._exact_cards()
 
     def centroids(self) -> Centroids:
         """Those of hold'em. Raises `BlueprintError` if the file is for a small game."""

@@ -40,15 +40,9 @@ def chunk(vectors, number):
     return number * size + min(number, longer), size + (1 if number < longer else 0)
 
 
-def _sweeps_of(vectors):
-    """The two sweeps, `vectors` wide."""
-    width = vectors * LANES
-    load_row, fill_row = loader(vectors), filler(vectors)
-
-    @kernel
-    def clear(card_totals):
-        for row in range(NUM_CARD_ROWS):
-            store(card_totals, row * width, fill_row(np.float32(0.0)))
+def totals_of(vectors):
+    """Reading running totals, and adding to them, `vectors` wide."""
+    width, load_row = vectors * LANES, loader(vectors)
 
     @kernel
     def compatible(total, card_totals, cards, hand):
@@ -63,6 +57,20 @@ def _sweeps_of(vectors):
         store(card_totals, first, add(load_row(card_totals, first), row))
         store(card_totals, second, add(load_row(card_totals, second), row))
         return add(total, row)
+
+    return compatible, count
+
+
+def _sweeps_of(vectors):
+    """The two sweeps, `vectors` wide."""
+    width = vectors * LANES
+    load_row, fill_row = loader(vectors), filler(vectors)
+    compatible, count = totals_of(vectors)
+
+    @kernel
+    def clear(card_totals):
+        for row in range(NUM_CARD_ROWS):
+            store(card_totals, row * width, fill_row(np.float32(0.0)))
 
     @kernel
     def showdowns(

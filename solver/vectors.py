@@ -65,6 +65,8 @@ class _NoiseModel(models.PrimitiveModel):
 
 
 class _Address(types.Type):
+    layout = "C"
+
     def __init__(self, dtype):
         self.dtype = dtype
         super().__init__(name=f"address({dtype})")
@@ -165,6 +167,35 @@ def filler(vectors):
         return _Row(vectors)(types.float32), codegen
 
     return fill_row
+
+
+@lru_cache
+def repeater(vectors):
+    """An intrinsic: a row of so many vectors, each of which is the one of another row."""
+
+    @intrinsic
+    def repeat_row(typingctx, row):
+        def codegen(context, builder, signature, args):
+            return as_row(builder, [builder.extract_value(args[0], 0)] * vectors)
+
+        return _Row(vectors)(row), codegen
+
+    return repeat_row
+
+
+@intrinsic
+def together(typingctx, row):
+    """The sum of a row's vectors, as a row of one."""
+
+    def codegen(context, builder, signature, args):
+        vectors = _vectors(builder, row, args[0])
+        while len(vectors) > 1:
+            pairs = zip(vectors[::2], vectors[1::2], strict=False)
+            odd = vectors[len(vectors) // 2 * 2 :]
+            vectors = [builder.fadd(a, b, flags=_FLAGS) for a, b in pairs] + odd
+        return as_row(builder, vectors)
+
+    return _Row(1)(row), codegen
 
 
 load = loader(BLOCK // LANES)

@@ -17,9 +17,9 @@ from trained import THIRD
 from benchmarks.search_tables.games import flop_holdem
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.interface import Buckets, Cards
+from blueprints.rollout_layout import cut
 from blueprints.rollouts import BIASES, Bias, Rollouts, subtrees
 from blueprints.storage import quantise_nodes
-from blueprints.train.layout import cut
 from blueprints.tree import CALLED, FOLDED, NOBODY, BettingTree, TreeError, build_tree
 from protocol.cards import Card, CardError
 from protocol.errors import BlueprintError

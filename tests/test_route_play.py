@@ -124,6 +124,16 @@ def test_what_is_no_match_is_refused_in_a_line(
     assert err.count("\n") == 1
 
 
+def test_unknown_kinds_are_refused_in_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["route_play", "nothing-of-the-kind", "--kinds", "blueprint,rivers"])
+    assert route_play.main() == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "--kinds: 'rivers': expected some of blueprint, river, turn" in err
+
+
 def test_rows_are_kept_and_those_of_another_job_refused(tmp_path: Path) -> None:
     job = route_play.Job("other", "river", ("blueprint", "river"), {"river": 3}, 1, 1)
     path, played = tmp_path / "rows", came(3)
@@ -133,6 +143,10 @@ def test_rows_are_kept_and_those_of_another_job_refused(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write(json.dumps(row) + "\n")
     assert route_play._kept(path, job, spots) == [row]
+    with path.open("a") as file:
+        file.write(json.dumps(row)[:20])  # and killed
+    assert route_play._kept(path, job, spots) == [row]
+    assert path.read_text().endswith("}\n")
     with pytest.raises(ScoreError, match="or another file"):
         route_play._kept(path, replace(job, seed=2), spots)
     with pytest.raises(ScoreError, match="a row of here: expected one of there"):

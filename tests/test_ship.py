@@ -39,6 +39,25 @@ def test_a_configuration_is_written_as_it_is_read(tmp_path):
     assert load_settings(str(path)) == odd
 
 
+def test_runs_that_were_merged_ship_with_all_their_logs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(ship, "play_matches", lambda *_: GOOD["matches"])
+    monkeypatch.chdir(tmp_path)
+    Path("leduc.toml").write_text(CONFIG)
+    for seed in ("1", "2"):
+        train = ["blueprint", "train", "leduc.toml", "--seed", seed, "--folder", seed, "--periods", seed]
+        assert cli.main([*train, "--threads", "1"]) == 0
+    assert cli.main(["blueprint", "merge", "1/leduc.blueprint", "2/leduc.blueprint", "--out", "both.blueprint"]) == 0
+    command = ["-", "data", "--file", "both.blueprint", "--boards", "20", "--self-boards", "20", "--threads", "1"]
+    main([*command, "--log", "1/log.jsonl", "--log", "2/log.jsonl"])
+    assert [json.loads(line)["number"] for line in Path("data/leduc.log.jsonl").read_text().splitlines()] == [1, 1, 2]
+    report = json.loads(Path("data/leduc.json").read_text())
+    assert [run["walks"] for run in report["training"]["runs"]] == [50, 100]
+    assert report["run"] == "merged"
+    capsys.readouterr()
+    assert main([*command, "--log", "1/log.jsonl"]) == 2
+    assert "logs of [50] walks: expected the 150 of the file" in capsys.readouterr().err
+
+
 def test_a_run_becomes_four_files(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     monkeypatch.chdir(tmp_path)
@@ -62,7 +81,7 @@ def test_a_run_becomes_four_files(tmp_path, monkeypatch, capsys):
     assert len(log) == 20
     report = json.loads(Path("data/leduc.json").read_text())
     assert report["hash"] == blueprint.digest
-    assert report["training"] == blueprint.header.training.model_dump()
+    assert report["training"] == blueprint.header.training.model_dump(mode="json")
     assert report["self-play"]["boards"] == 20
     assert "8 bits against 32" in report
     assert report["matches"]["decisions not made as they should have been"] == 0
@@ -131,6 +150,10 @@ GOOD: Report = {
         "always-fold": {"interval_95_mbb": [715.0, 725.0]},
         "random": {"interval_95_mbb": [1000.1, 9000.0]},
     },
+    "responder": {
+        "this": {"interval_95_mbb": [300.0, 310.0]},
+        "ships": {"interval_95_mbb": [290.0, 300.0]},
+    },
     "local best response": {
         "this": {"interval_95_mbb": [2000.0, 4000.0]},
         "ships": {"interval_95_mbb": [-50.0, 2000.0]},
@@ -149,7 +172,8 @@ GOOD: Report = {
         (("matches", "random", "interval_95_mbb"), [1000.0, 9000.0], [3]),
         (("preflop", "most folds to one raise", "QQ"), 1 / 255, [4]),
         (("preflop", "most folds to one raise"), {"AA": 0.0004, "KK": 0.0004, "QQ": 0.0004}, [4]),
-        (("local best response", "this", "interval_95_mbb"), [2000.1, 4000.0], [5]),
+        (("responder", "this", "interval_95_mbb"), [300.1, 310.0], [5]),
+        (("local best response", "this", "interval_95_mbb"), [2000.1, 4000.0], [6]),
     ],
 )
 def test_what_is_demanded(place, value, unmet):
@@ -166,6 +190,7 @@ def test_what_is_demanded(place, value, unmet):
 def test_without_an_exact_value_an_estimate_says_so():
     report = copy.deepcopy(GOOD)
     del report["always-fold, all boards"], report["preflop"], report["local best response"]["ships"]
+    del report["responder"]
     report["expectation"]["always-fold"] = {"mbb": 727.0, "interval_95": 3.0}
     found = demands(report)
     assert [demand["met"] for demand in found] == [True] * 4

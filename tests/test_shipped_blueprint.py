@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,30 +48,41 @@ def test_the_configuration_beside_it_is_its_own(blueprint: Blueprint) -> None:
     assert load_settings(str(blueprint.path.with_suffix(".toml"))) == blueprint.header.settings
 
 
+def runs_of(blueprint: Blueprint) -> list[list[dict[str, Any]]]:
+    """The periods in the log beside it, by run: of each the numbers grow."""
+    runs: list[list[dict[str, Any]]] = []
+    for line in blueprint.path.with_suffix(".log.jsonl").read_text("utf-8").splitlines():
+        period = json.loads(line)
+        if not runs or period["number"] <= runs[-1][-1]["number"]:
+            runs.append([])
+        runs[-1].append(period)
+    return runs
+
+
 def test_the_log_beside_it_is_that_of_its_training(blueprint: Blueprint) -> None:
-    lines = blueprint.path.with_suffix(".log.jsonl").read_text("utf-8").splitlines()
-    periods, training = list(map(json.loads, lines)), blueprint.header.training
-    last = periods[-1]
-    assert (last["number"], last["walks"], last["updates"], last["core_seconds"]) == (
-        training.periods,
-        training.walks,
-        training.updates,
-        training.core_seconds,
+    """Those of all its runs, one after another."""
+    training, runs = blueprint.header.training, runs_of(blueprint)
+    assert len(runs) == max(1, len(training.runs))
+    for run, said in zip(runs, training.runs, strict=False):
+        assert run[-1]["walks"] == said.walks
+    ends = [run[-1] for run in runs]
+    assert sum(end["number"] for end in ends) == training.periods
+    assert (
+        sum(end["walks"] for end in ends) == training.walks == training.periods * blueprint.settings.trainer.walks > 0
     )
-    numbers = [period["number"] for period in periods]
-    assert numbers == sorted(set(numbers))
-    assert last["walks"] == training.periods * blueprint.settings.trainer.walks > 0
+    assert sum(end["updates"] for end in ends) == training.updates
+    assert sum(end["core_seconds"] for end in ends) == pytest.approx(training.core_seconds)
 
 
 def test_the_evaluation_beside_it_is_of_this_file_and_meets_what_is_demanded(blueprint: Blueprint) -> None:
     report = json.loads(blueprint.path.with_suffix(".json").read_text("utf-8"))
     assert report["hash"] == blueprint.digest
-    assert report["training"] == blueprint.header.training.model_dump()
+    assert {"runs": [], **report["training"]} == blueprint.header.training.model_dump(mode="json")
     assert report["bytes"] == blueprint.size_bytes
     assert report["self-play"]["boards"] >= LEAST_SELF_BOARDS
-    # Nothing can be compared with what was rounded once the run is gone; then the log is one line.
-    periods = blueprint.path.with_suffix(".log.jsonl").read_text("utf-8").splitlines()
-    assert report["run"] == ("there" if len(periods) > 1 else "gone")
+    # Nothing can be compared with what was rounded once the run is gone (then the log is one line), or of several.
+    runs = runs_of(blueprint)
+    assert report["run"] == ("merged" if len(runs) > 1 else "there" if len(runs[0]) > 1 else "gone")
     assert ("8 bits against 32" in report) == (report["run"] == "there")
     for opponent in ("always-call", "always-fold", "random"):
         match = report["matches"][opponent]
@@ -78,8 +90,8 @@ def test_the_evaluation_beside_it_is_of_this_file_and_meets_what_is_demanded(blu
         assert low < match["mbb"] < high, opponent
         assert match["hands"] >= LEAST_HANDS, opponent
     assert report["matches"]["decisions not made as they should have been"] == 0
-    # The standing opponent's file is from before local best responses were asked.
-    assert len(report["demands"]) == (5 if blueprint.path.name == SLUMBOT_STYLE else 6)
+    # The standing opponent's file is from before responders and local best responses were asked.
+    assert len(report["demands"]) == (5 if blueprint.path.name == SLUMBOT_STYLE else 6 + ("responder" in report))
     assert [demand["demand"] for demand in report["demands"] if not demand["met"]] == []
     assert report["met"] is True
 

@@ -106,7 +106,7 @@ def one_iteration(
         before = np.zeros_like(regrets) if follows else regrets
         learnt, average = before.copy(), np.zeros_like(regrets)
         played = regrets if follows else learnt
-        training = Training(learnt, average, np.float32(1.0), True, follows)
+        training = Training(learnt, average, np.float32(1.0), True)
         walked = trainer._walker.walk(board, (played, played), training=training)
         added += learnt.astype(np.float64) - before
         averages += average

@@ -172,6 +172,17 @@ def test_checkpoints_of_earlier_code_go_on(tmp_path: Path) -> None:
     assert run_in(folder).revisions == (UNKNOWN, code_revision())
 
 
+def test_a_checkpoint_whose_numbers_lie_otherwise_is_refused(tmp_path: Path) -> None:
+    """As code laid them before it trained roots side by side."""
+    train(run_in(tmp_path), 2)
+    path = tmp_path / "checkpoint.npz"
+    with np.load(path) as arrays:
+        np.savez(path, **{name: arrays[name] for name in arrays if name != "layout"})
+    with pytest.raises(BlueprintError, match=r"checkpoint\.npz: its numbers lie as in layout 1: expected 2") as error:
+        run_in(tmp_path)
+    assert "\n" not in str(error.value)
+
+
 def test_code_of_another_revision_may_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def revisions() -> list[str]:
         found: list[str] = json.loads((tmp_path / "settings.json").read_text())["revisions"]

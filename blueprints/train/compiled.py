@@ -6,4 +6,4 @@ from pathlib import Path
 
 from solver.compiled import kernels_in
 
-kernel = kernels_in(*(Path(__file__).with_name(f"{name}.py") for name in ("layout", "tiles", "walk")))
+kernel = kernels_in(*(Path(__file__).with_name(f"{name}.py") for name in ("layout", "tiles", "terminals", "walk")))

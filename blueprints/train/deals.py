@@ -96,15 +96,15 @@ class Dealer:
         order = np.arange(size, dtype=np.int32)
         twin = order if held.shape[1] == 2 else np.full(size, size, np.int32)
         bucket, meant = np.zeros((2, 2, self.game.num_rounds, size), np.int32)
-        blocks = np.zeros((2, self.game.num_rounds), np.int32)
+        count, blocks = np.zeros((2, 2, self.game.num_rounds), np.int32)
         for player, abstraction in enumerate(self.cards):
             if player and abstraction is self.cards[0]:
-                bucket[1], meant[1], blocks[1] = bucket[0], meant[0], blocks[0]
+                bucket[1], meant[1], count[1], blocks[1] = bucket[0], meant[0], count[0], blocks[0]
                 continue
             for street, buckets in enumerate(abstraction.deal(board)[:, hands]):
                 there, bucket[player, street, :live] = np.unique(buckets, return_inverse=True)
                 meant[player, street] = abstraction.counts[street]
                 meant[player, street, : len(there)] = there
-                blocks[player, street] = -(-len(there) // LANES)
-        deal = Deal(live, len(begins) - 1, begins, cards, minus, twin, order, bucket, blocks, meant)
+                count[player, street], blocks[player, street] = len(there), -(-len(there) // LANES)
+        deal = Deal(live, len(begins) - 1, begins, cards, minus, twin, order, bucket, count, blocks, meant)
         return deal, hands

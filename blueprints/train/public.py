@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -13,21 +13,22 @@ import numpy.typing as npt
 from blueprints.cards.interface import Cards
 from blueprints.train import walk
 from blueprints.train.deals import Dealer, Ranges
-from blueprints.train.layout import F32, I32, PART_ROOTS, Bases, Parts, bases_of, cut
+from blueprints.train.layout import F32, I32, Bases, Parts, bases_of, cut
 from blueprints.train.memory import bytes_of
-from blueprints.train.walk import Frames, Scratch, Strategies, Training
+from blueprints.train.walk import Frames, Pairs, Scratch, Strategies, Training
 from blueprints.tree import BettingTree
 from protocol.cards import Card
+from protocol.errors import BlueprintError
 from protocol.game import Game
 from solver.sweeps import MAX_VECTORS, NUM_CARD_ROWS
-from solver.tables import F64, aligned_zeros, padded
+from solver.tables import F64, aligned_zeros
 from solver.vectors import LANES
 
 _NOISE: Final = 0.3
 _LEAST, _TINY = 1.0, 1e-30
 """What keeps the strategy of buckets that never came, and what keeps from dividing by nothing."""
-SPLIT: Final = 2
-"""From the turn on, subtrees are shared out among threads."""
+_LAYOUT: Final = 2
+"""Of the numbers in a checkpoint: by lanes of roots."""
 
 
 class Walked(NamedTuple):
@@ -48,13 +49,17 @@ class Walker:
     parts: Parts
     bases: tuple[Bases, Bases]
     """Each player's."""
-    split: int
+    first: int
+    """The street that it begins on."""
     shared: F32
     frame: Frames
     scratches: tuple[Scratch, ...]
     """One a thread."""
-    edges: I32
-    """By street."""
+    pairs: Pairs
+    numbers: I32
+    """For looking for pairs."""
+    edges: tuple[range, ...]
+    """By street, their numbers in the tree."""
 
     @classmethod
     def of(
@@ -70,21 +75,20 @@ class Walker:
         parts = cut(tree)
         dealer = Dealer(game, cards, board)
         bases = bases_of(parts, cards[0].counts), bases_of(parts, cards[1].counts)
-        split = max(int(parts.street[0]), min(SPLIT, game.num_rounds - 1))
-        most = [
-            min(dealer.num_hands, padded(max(each.counts[street] for each in cards)))
-            for street in range(game.num_rounds)
-        ]
-        frame, top, below = _frames(parts, most, split, dealer.num_hands)
+        most = [min(dealer.num_hands, max(each.counts[street] for each in cards)) for street in range(game.num_rounds)]
+        frame, size = _frames(parts, most, dealer.num_hands)
+        nodes = [tree.nodes_of(street) for street in range(game.num_rounds)]
+        edges = tuple([range(int(tree.first[each.start]), int(tree.first[each.stop])) for each in nodes])
         return cls(
-            game, dealer, parts, bases, split, aligned_zeros(top + LANES), frame,
-            tuple([_scratch(parts, most, dealer.num_hands, below) for _ in range(threads)]),
-            np.diff(parts.edge_at[parts.part_at]),
+            game, dealer, parts, bases, int(parts.street[0]), aligned_zeros(size), frame,
+            tuple([_scratch(parts, most, dealer.num_hands) for _ in range(threads)]),
+            Pairs(*[np.zeros((2, game.num_rounds, *shape), np.int32) for shape in _pairs_shapes(dealer.num_hands)]),
+            np.zeros((NUM_CARD_ROWS, max(most)), np.int32), edges,
         )  # fmt: skip
 
     def tables(self, player: int) -> Tables:
         """How the numbers of a player lie."""
-        return Tables(self.parts, self.bases[player], tuple(self.dealer.cards[player].counts))
+        return Tables(self.parts, self.bases[player], tuple(self.dealer.cards[player].counts), self.edges)
 
     def walk(
         self,
@@ -96,66 +100,74 @@ class Walker:
     ) -> Walked:
         """One walk."""
         deal, hands = self.dealer.deal(board)
-        size = deal.order.size
-        root = self.shared[: 4 * size * LANES].reshape(4, size, LANES)
-        root[:] = 0.0
+        size, first, last = deal.order.size, self.first, self.game.num_rounds - 1
+        step = int(self.frame.roots[first]) * size
         for player, weight in enumerate(ranges):
-            root[player, : deal.live, 0] = 1.0 if weight is None else weight[hands]
+            at = int(self.frame.reaches[first]) + player * step
+            self.shared[at : at + size] = 0.0
+            self.shared[at : at + deal.live] = 1.0 if weight is None else weight[hands]
         strategies = Strategies(*weights, np.stack([bases.at for bases in self.bases]), self.bases[0].stride)
-        training = training or Training(weights[0], weights[0], np.float32(0.0), False, False)
-        fixed = (self.parts, deal, strategies, training, self.split, self.shared, self.frame)
-        ticket = np.zeros(8, np.int64)
-        walk.begin(*fixed, self.scratches[0])
-        if pool is None or len(self.scratches) == 1:
-            walk.work(*fixed, self.scratches[0], ticket)
+        if training is None:
+            training = Training(weights[0], weights[0], np.float32(0.0), False)
+        walk.find_pairs(deal, self.pairs, self.numbers)
+        fixed = self.parts, deal, self.pairs, strategies, training, self.frame, self.shared
+        counts = np.zeros((2, 2 * (last - first) + 2), np.int64)
+        calls = [(*fixed, scratch, *counts) for scratch in self.scratches]
+        if pool is None or len(calls) == 1:
+            walk.walk(*calls[0])
         else:
-            work: Callable[..., None] = walk.work
-            for done in [pool.submit(work, *fixed, scratch, ticket) for scratch in self.scratches]:
+            for done in [pool.submit(walk.walk, *call) for call in calls]:
                 done.result()
-        walk.end(*fixed, self.scratches[0])
         values = np.zeros((2, self.dealer.all_hands))
         for player in range(2):
-            values[player, hands] = root[2 + player, : deal.live, 0]
-        there = [int((deal.meant[0, street] < count).sum()) for street, count in enumerate(self.dealer.cards[0].counts)]
-        return Walked(values, int(np.dot(there, self.edges)))
+            at = int(self.frame.values[first]) + player * step
+            values[player, hands] = self.shared[at : at + deal.live]
+        return Walked(values, int(np.dot(deal.buckets[0], [len(edges) for edges in self.edges])))
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Regrets or averages as the walks keep them, seen as tables [edge, bucket] of each part."""
+    """Regrets or averages as the walks keep them, seen as tables of each part."""
 
     parts: Parts
     bases: Bases
     buckets: tuple[int, ...]
     """By street."""
+    edges: tuple[range, ...]
+    """By street, their numbers in the tree."""
 
     def of_part(self, numbers: F32, part: int) -> F32:
-        """[edge, bucket], a view."""
+        """[edge, bucket, lane], a view."""
         count = int(self.parts.edge_at[part + 1] - self.parts.edge_at[part])
-        stride, begin = int(self.bases.stride[part]), int(self.bases.at[part])
-        buckets = self.buckets[self.parts.street[part]]
-        view: F32 = numbers[begin : begin + buckets * stride].reshape(buckets, stride)[:, :count].T
+        buckets, begin = self.buckets[self.parts.street[part]], int(self.bases.at[part])
+        table = numbers[begin : begin + buckets * count * LANES].reshape(buckets, count, LANES)
+        view: F32 = table.swapaxes(0, 1)
         return view
 
     def unpacked(self, numbers: F32) -> tuple[F32, ...]:
         """By street of the game [edge of the street, bucket], in the order of the tree."""
-        found = []
-        for street, buckets in enumerate(self.buckets):
-            parts = range(*self.parts.part_at[street : street + 2].tolist())
-            tables = [self.of_part(numbers, part) for part in parts]
-            found.append(np.concatenate(tables) if tables else np.zeros((0, buckets), np.float32))
-        return tuple(found)
+        shapes = zip(self.edges, self.buckets, strict=True)
+        found = tuple([np.zeros((len(edges), buckets), np.float32) for edges, buckets in shapes])
+        for table, rows, lane in self._lanes(numbers, found):
+            table[rows] = lane
+        return found
 
     def packed(self, tables: Sequence[npt.NDArray[Any]]) -> F32:
         """The inverse of `unpacked`."""
         numbers = np.zeros(self.bases.size, np.float32)
-        for street, table in enumerate(tables):
-            edge = 0
-            for part in range(*self.parts.part_at[street : street + 2].tolist()):
-                target = self.of_part(numbers, part)
-                target[:] = table[edge : edge + len(target)]
-                edge += len(target)
+        for table, rows, lane in self._lanes(numbers, tables):
+            lane[:] = table[rows]
         return numbers
+
+    def _lanes(
+        self, numbers: F32, tables: Sequence[npt.NDArray[Any]]
+    ) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any], F32]]:
+        """For every root: the table of its street, the rows of its edges there, and what stands in its lane."""
+        for part, street in enumerate(self.parts.street):
+            edges = self.parts.edge[self.parts.edge_at[part] : self.parts.edge_at[part + 1]] - self.edges[street].start
+            lanes = self.of_part(numbers, part)
+            for lane in np.flatnonzero(edges[0] >= 0):
+                yield tables[street], edges[:, lane], lanes[:, :, lane]
 
     def begins(self, part: int) -> I32:
         """The first edges of a part's nodes."""
@@ -180,16 +192,21 @@ class PublicSampling:
         self._weight = 0.0
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
-    def period(self, number: int, weight: float, walks: int, follow: Sequence[npt.NDArray[Any]] | None = None) -> int:
+    def period(
+        self, number: int, weight: float, walks: int, follow: Sequence[npt.NDArray[Any]] | None = None,
+        learner: int | None = None,
+    ) -> int:  # fmt: skip
         """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated.
 
         With a strategy to `follow`, by street [edge of the street, bucket], both players play that one and learn what
-        they regret: so a run can begin where another ended (Brown and Sandholm 2016).
+        they regret: so a run can begin where another ended (Brown and Sandholm 2016). Or one of them does, if the other
+        is named as the `learner`, who learns to play against it.
         """
         rng = np.random.default_rng((self._seed, number))
-        training = Training(self._regrets, self._averages, np.float32(weight), True, follow is not None)
+        training = Training(self._regrets, self._averages, np.float32(weight), True)
         played = self._regrets if follow is None else self._tables.packed(follow)
-        weights, updates = (played, played), 0
+        first, second = (self._regrets if player == learner else played for player in range(2))
+        weights, updates = (first, second), 0
         for _ in range(walks):
             board = self._walker.dealer.draw(rng)
             updates += self._walker.walk(board, weights, self._ranges, training, self._pool).pairs
@@ -235,57 +252,58 @@ class PublicSampling:
     def working_bytes(self) -> int:
         """The tree in parts, and what walks write into."""
         walker = self._walker
-        return bytes_of(walker.parts, *walker.bases, walker.frame, *walker.scratches, [walker.shared, walker.edges])
+        return bytes_of(walker.parts, *walker.bases, walker.frame, *walker.scratches, walker.pairs, [walker.shared])
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """What a checkpoint must hold."""
-        return {"regrets": self._regrets, "averages": self._averages, "weight": np.array(self._weight)}
+        numbers = {"regrets": self._regrets, "averages": self._averages}
+        return {**numbers, "weight": np.array(self._weight), "layout": np.array(_LAYOUT)}
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """The inverse of `state`."""
+        layout = int(arrays.get("layout", np.array(1)))
+        if layout != _LAYOUT:
+            raise BlueprintError(
+                f"its numbers lie as in layout {layout}: expected {_LAYOUT}; `--begin-from` takes its file"
+            )
         self._regrets[:] = arrays["regrets"]  # one after the other: each is read whole
         self._averages[:] = arrays["averages"]
         self._weight = float(arrays["weight"])
 
 
-def _frames(parts: Parts, buckets: list[int], split: int, hands: int) -> tuple[Frames, int, int]:
-    """Where frames lie, and the sizes of what they lie in: shared, and of each thread."""
-    width = np.diff(parts.lane_at).astype(np.int64)
-    coefficients, roots = 2 * np.array(buckets)[parts.street] * width, 2 * hands * parts.next.astype(np.int64)
-    at = np.zeros(len(width), np.int64)
-    top, below = 4 * hands * LANES, 0
-    for street in range(len(parts.part_at) - 1):
-        here = range(parts.part_at[street], parts.part_at[street + 1])
-        for part in here:
-            at[part] = top if street < split else below
-            top += int(coefficients[part] + 2 * roots[part]) if street < split else 0
-        if street >= split and here:
-            some = slice(here.start, here.stop)
-            below += int((coefficients[some] + 2 * roots[some]).max())
-    return Frames(at, at + coefficients, at + coefficients + roots), top, below
+def _frames(parts: Parts, most: list[int], hands: int) -> tuple[Frames, int]:
+    """Where things lie in the memory that threads share, and its size; a player has `most` buckets of a street."""
+    at = 0
+
+    def take(size: int) -> int:
+        nonlocal at
+        at += size
+        return at - size
+
+    roots = np.diff(parts.part_at).astype(np.int64) * LANES
+    reaches, values = (np.array([take(2 * count * hands) for count in roots.tolist()]) for _ in range(2))
+    slots, nodes = np.diff(parts.slot_at), np.diff(parts.node_at)
+    kept = np.where(parts.street < len(parts.part_at) - 2, 2 * LANES * np.array(most)[parts.street], 0)
+    coefficients, sums = (np.array([take(size) for size in (kept * rows).tolist()]) for rows in (slots, slots + nodes))
+    return Frames(reaches, values, roots, coefficients, sums), at
 
 
-def _scratch(parts: Parts, buckets: list[int], hands: int, frames: int) -> Scratch:
-    width, nodes, edges = (np.diff(each).astype(np.int64) for each in (parts.lane_at, parts.node_at, parts.edge_at))
-    most_edges = padded(int(edges.max()))
-    chunk = MAX_VECTORS * LANES
+def _pairs_shapes(hands: int) -> tuple[tuple[int, ...], ...]:
+    return (NUM_CARD_ROWS + 1,), (2 * hands,), (hands, 2)
+
+
+def _scratch(parts: Parts, most: list[int], hands: int) -> Scratch:
+    last, edges = slice(parts.part_at[-2], None), np.diff(parts.edge_at)
+    slots, nodes = int(np.diff(parts.slot_at)[last].max(initial=0)), int(np.diff(parts.node_at)[last].max(initial=0))
     return Scratch(
-        frames=aligned_zeros(frames + LANES),
-        rows=aligned_zeros(int(np.maximum(2 * (nodes + width), parts.roots + edges).max()) * LANES),
-        reach=aligned_zeros((hands + 2) * chunk),
-        value=aligned_zeros((hands + 1) * chunk),
-        back=aligned_zeros(PART_ROOTS * hands),
-        sums=aligned_zeros(int((2 * np.array(buckets)[parts.street] * width).max())),
-        roots=aligned_zeros(max(buckets) * LANES),
-        weights=aligned_zeros(most_edges * LANES),
-        means=aligned_zeros(most_edges * LANES),
+        coefficients=aligned_zeros(2 * most[-1] * slots * LANES),
+        come=aligned_zeros(2 * hands * LANES),
+        paired=aligned_zeros(2 * hands * LANES),
+        roots=aligned_zeros(max(most) * LANES),
+        rows=aligned_zeros((1 + int(edges.max())) * LANES),
+        sums=aligned_zeros(2 * most[-1] * (slots + nodes) * LANES),
+        back=aligned_zeros(hands * LANES),
+        value=aligned_zeros(hands * MAX_VECTORS * LANES),
+        totals=aligned_zeros(NUM_CARD_ROWS * MAX_VECTORS * LANES),
         tile=aligned_zeros(2 * LANES * LANES),
-        masks=_masks(),
-        totals=aligned_zeros(NUM_CARD_ROWS * chunk),
     )
-
-
-def _masks() -> F32:
-    masks = aligned_zeros(LANES * LANES)
-    masks.reshape(LANES, LANES)[:] = np.arange(LANES)[:, None] + np.arange(LANES) < LANES
-    return masks

@@ -210,7 +210,10 @@ class Run:
                 known, now = (each.digest if each else "nothing" for each in (found.begun, given))
                 raise BlueprintError(f"{path}: begun from {known}: expected the same again, not {now}")
             found.identity.check_same(path, self._identity)
-            self.sampler.restore(arrays)
+            try:
+                self.sampler.restore(arrays)
+            except BlueprintError as error:
+                raise BlueprintError(f"{path}: {error}") from None
 
         found = read_checkpoint(self._folder, take)
         self.revisions = found.revisions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final, Protocol
 
-from bot.blueprints import contest, export, info, leaves, price, train, verify
+from bot.blueprints import contest, export, info, leaves, merge, price, respond, train, verify
 
 
 class _Command(Protocol):
@@ -21,8 +21,10 @@ class _Command(Protocol):
 COMMANDS: Final[dict[str, tuple[_Command, str]]] = {
     "price": (price, "what a configuration will cost to train"),
     "train": (train, "train a configuration, or go on training"),
+    "merge": (merge, "make one blueprint of several that were trained apart, with other seeds"),
     "leaves": (leaves, "teach a network what leaves of the flop are worth, for searches"),
     "contest": (contest, "what one blueprint wins against another, over all hands on sampled boards"),
+    "respond": (respond, "what a player wins from a blueprint who learns to play against it"),
     "info": (info, "what a blueprint file is: game, bets, buckets, training"),
     "verify": (verify, "look at every number of a blueprint file"),
     "export": (export, "what a blueprint does in one spot, as text, JSON or picture"),

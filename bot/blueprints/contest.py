@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.blueprints.configs import add_threads
-from bot.study.progress import ShareBar, short
+from bot.blueprints.scores import seat_lines
+from bot.study.progress import ShareBar
 from protocol.errors import BlueprintError, ConfigError
 
 if TYPE_CHECKING:
@@ -52,17 +53,8 @@ def run_command(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"first": first.digest, "second": second.digest, "big_blind": big_blind, **asdict(score)}))
         return 0
-    per = 1000 / big_blind
-
-    def text(chips: float, interval: float) -> str:
-        return f"{'+' if chips >= 0 else '-'}{short(abs(chips) * per)} ± {short(interval * per)} mbb/g"
-
     print(f"{options.first} against {options.second}, all pairs of hands on {score.boards:,} boards, 95 % intervals")
-    print(f"  both seats        {text(score.chips, score.interval_chips)}")
-    for name, chips, interval in zip(
-        ("in the big blind", "on the button"), score.seats_chips, score.seats_interval_chips, strict=True
-    ):
-        print(f"  {name:16}  {text(chips, interval)}")
+    print("\n".join(seat_lines(score, big_blind)))
     return 0
 
 
@@ -70,5 +62,4 @@ def _side(blueprint: Blueprint) -> Side:
     from blueprints.shipped import tables_folder
     from blueprints.train.contest import Side
 
-    tables = [blueprint.strategy(street) for street in range(blueprint.game.num_rounds)]
-    return Side(tables, blueprint.cards(tables_folder()))
+    return Side(blueprint.strategies(), blueprint.cards(tables_folder()))

@@ -6,7 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.study.progress import ShareBar
+
 if TYPE_CHECKING:
+    from blueprints.cards.interface import Cards
     from blueprints.storage import Blueprint
 
 
@@ -22,3 +25,11 @@ def open_file(options: argparse.Namespace) -> Blueprint:
     from blueprints.storage import Blueprint
 
     return Blueprint.open(options.file or shipped_blueprint())
+
+
+def ready_cards(blueprint: Blueprint, command: str) -> Cards:
+    """Its buckets, with progress where their tables must be built first."""
+    from blueprints.shipped import tables_folder
+
+    with ShareBar("tables of buckets", command) as bar:
+        return blueprint.cards(tables_folder(), lambda task, share, left_s: bar.show(share, task))

@@ -104,6 +104,7 @@ def _print(blueprint: Blueprint) -> None:
         ("tree", data["tree_hash"]),
         ("cards", f"{data['card_abstraction']}, {data['card_abstraction_hash']}"),
         ("training", f"{touched}, {hours:.2f} core-hours"),
+        ("runs", ", ".join(f"{run.walks:,} walks with seed {run.seed}" for run in training.runs) or "one"),
         ("code", training.revision or "not said"),
     ):
         lines.add_row(Text(name, "bold"), Text(text))

@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Configuration, folder, and when to stop."""
     add_config(parser)
     add_threads(parser)
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="deal other boards, for a run to be merged with; default: the configuration's",
+    )
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="of the run; default: training/NAME")
     parser.add_argument(
         "--hours", type=float, metavar="H", help="stop after so many hours of training, earlier runs included"
@@ -62,7 +68,7 @@ def run_command(options: argparse.Namespace) -> int:
     from blueprints.train.trainer import Run
     from blueprints.tree import build_tree
 
-    settings = load_settings(options.config)
+    settings = _seeded(load_settings(options.config), options.seed)
     if options.hours is not None and not options.hours > 0:
         raise ConfigError(f"--hours {options.hours}: expected more than 0")
     folder = options.folder or Path("training") / settings.name
@@ -91,6 +97,15 @@ def run_command(options: argparse.Namespace) -> int:
     return 130 if stopped else 0
 
 
+def _seeded(settings: BlueprintSettings, seed: int | None) -> BlueprintSettings:
+    """With the seed of the command line, if there is one."""
+    if seed is None:
+        return settings
+    if seed < 0:
+        raise ConfigError(f"--seed {seed}: expected 0 at least")
+    return settings.model_copy(update={"trainer": settings.trainer.model_copy(update={"seed": seed})})
+
+
 def _beginning(path: Path | None, settings: BlueprintSettings) -> Blueprint | None:
     """The blueprint to begin from, if it fits."""
     from blueprints.storage import Blueprint
@@ -110,9 +125,8 @@ def _taken_up(begin: Blueprint) -> Beginning:
     from blueprints.train.trainer import Beginning
 
     training = begin.header.training
-    tables = [begin.strategy(street) for street in range(begin.game.num_rounds)]
     facts = training.model_dump(include={"periods", "walks", "updates", "core_seconds"})
-    return Beginning(tables, Begun(begin.digest, **facts))
+    return Beginning(begin.strategies(), Begun(begin.digest, **facts))
 
 
 def _cards(
@@ -196,7 +210,7 @@ def _interrupted() -> Iterator[list[int]]:
 
 
 def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
-    from blueprints.storage import Training, write_blueprint
+    from blueprints.storage import Training, revisions_text, write_blueprint
 
     last = run.last
     training = Training(
@@ -204,18 +218,10 @@ def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
         updates=last.updates,
         periods=last.number,
         core_seconds=last.core_seconds,
-        revision=_revisions(run),
+        revision=revisions_text(run.revisions),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     return write_blueprint(
         out, settings=run.settings, game=run.settings.load_game(), tree=run.tree, cards=cards,
         averages=run.sampler.averages(), training=training,
     )  # fmt: skip
-
-
-def _revisions(run: Run) -> str:
-    """Of the code that trained it: all if they fit in a header, else the first and the last."""
-    from blueprints.storage import MOST_REVISION_CHARS
-
-    whole = "; ".join(run.revisions)
-    return whole if len(whole) <= MOST_REVISION_CHARS else f"{run.revisions[0]}; …; {run.revisions[-1]}"

@@ -1,0 +1,50 @@
+"""What a player who learns to play against a strategy wins from it: how much it can be exploited, at least.
+
+The exploitability of a strategy of a whole game cannot be computed, but it can be bounded from below: one player keeps
+to the strategy, the other learns against it, by the same walks, bets and buckets as it was trained with, and then plays
+what it has learnt on boards that it has not seen. This sees what contests between strategies do not: two that were
+trained alike leave the same lines alone, and what is learnt last wins from what was learnt first, more exploitable or
+not. It sees nothing outside the bets and buckets: a local best response (`paratus lbr`) does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from blueprints.cards.interface import Cards
+from blueprints.train.contest import Score, Side, contest
+from blueprints.train.public import PublicSampling
+from blueprints.train.trainer import Tables
+from blueprints.tree import BettingTree
+from protocol.game import Game
+
+SEATS = 2
+_LOTS = 20
+_OTHERS = 1 << 40
+
+
+def respond(
+    game: Game, tree: BettingTree, cards: Cards, tables: Tables, *, boards: int, test_boards: int, seed: int = 0,
+    threads: int = 1, tell: Callable[[str, float], None] = lambda what, share: None,
+) -> Score:  # fmt: skip
+    """What a responder wins that has learnt from so many boards in each seat; `tell` hears what is done of what."""
+    learnt: list[Tables] = []
+    for seat in range(SEATS):
+        sampler = PublicSampling(game, tree, cards, seed=seed, threads=threads)
+        lots = np.diff(np.linspace(0, boards, min(_LOTS, boards) + 1).astype(int)).tolist()
+        for number, lot in enumerate(lots, 1):
+            sampler.period(number, float(number), lot, tables, learner=seat)
+            tell("learning", (seat + number / len(lots)) / SEATS)
+        learnt.append(sampler.averages())
+    # Boards that it has not learnt from. Each seat's decisions are its own: one strategy can hold both.
+    both = []
+    for street in range(game.num_rounds):
+        nodes = tree.nodes_of(street)
+        acts = np.repeat(tree.player[nodes.start : nodes.stop], np.diff(tree.first[nodes.start : nodes.stop + 1]))
+        both.append(np.where(acts[:, None] == 0, learnt[0][street], learnt[1][street]))
+    return contest(
+        game, tree, Side(both, cards), Side(tables, cards), boards=test_boards, seed=seed + _OTHERS, threads=threads,
+        tell=lambda board, score: tell("playing", board / test_boards),
+    )  # fmt: skip

@@ -1,0 +1,60 @@
+"""`paratus blueprint respond FILE`: what a player wins from a blueprint who learns to play against it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from bot.blueprints.configs import add_threads
+from bot.blueprints.files import add_file, open_file, ready_cards
+from bot.blueprints.scores import seat_lines
+from bot.study.progress import ShareBar
+from protocol.errors import ConfigError
+
+_COMMAND = "paratus blueprint respond"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The file, how long is learnt, and how it is tested."""
+    add_file(parser)
+    parser.add_argument(
+        "--boards", type=int, default=10_000, metavar="N", help="to learn from, in each seat; default: 10000"
+    )
+    parser.add_argument("--test-boards", type=int, default=1000, metavar="N", help="to play on; default: 1000")
+    parser.add_argument("--seed", type=int, default=0)
+    add_threads(parser)
+    parser.epilog = (
+        "The responder has the bets and buckets of the file. What it wins is a lower bound of what can be won; it "
+        "grows with --boards, so files are compared at equal ones."
+    )
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Learn, play, print."""
+    from blueprints.train.respond import respond
+
+    for name, least in (("boards", 1), ("test_boards", 2)):
+        if getattr(options, name) < least:
+            raise ConfigError(f"--{name.replace('_', '-')} {getattr(options, name)}: expected {least} at least")
+    blueprint = open_file(options)
+    game = blueprint.game
+    cards = ready_cards(blueprint, _COMMAND)
+    with ShareBar("learning", _COMMAND) as bar:
+        score = respond(
+            game, blueprint.tree, cards, blueprint.strategies(), boards=options.boards, test_boards=options.test_boards,
+            seed=options.seed, threads=options.threads, tell=lambda what, share: bar.show(share, what),
+        )  # fmt: skip
+    big_blind = max(game.blind)
+    if options.json:
+        said = {"file": blueprint.digest, "learnt_from": options.boards, "seed": options.seed, "big_blind": big_blind}
+        print(json.dumps({**said, **asdict(score)}))
+        return 0
+    print(
+        f"{blueprint.path}: a responder that learnt from {options.boards:,} boards in each seat wins, on "
+        f"{score.boards:,} others,"
+    )
+    print("all pairs of hands, 95 % intervals")
+    print("\n".join(seat_lines(score, big_blind)))
+    print("at least as much can be won from it, within its bets and buckets")
+    return 0
