@@ -7,7 +7,8 @@ import socket
 import stat
 import tomllib
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,12 @@ from processes import Processes, free_port, wait_until
 from serving import Dealt, Served, deal_all
 
 from bot.cli import main
-from bot.serve.config import DEFAULT_FILE, MatchSection, ServeConfig, load_serve_config, parse_match
+from bot.serve.config import DEFAULT_FILE, ControlSection, MatchSection, ServeConfig, load_serve_config, parse_match
 from bot.serve.control import Control
+from bot.serve.ctl import ask
 from bot.serve.metrics import Histogram, Metrics, label
 from bot.serve.server import Log, Server
-from protocol.errors import ConfigError, ParatusError
+from protocol.errors import ConfigError, Disconnected, ParatusError
 
 
 @pytest.fixture
@@ -227,7 +229,8 @@ def test_peers_that_misbehave_at_the_control_socket(run: Processes):
         with closing(socket.socket(socket.AF_UNIX)) as connection:
             connection.settimeout(20)
             connection.connect(served.control.socket)
-            connection.sendall(data)
+            with suppress(BrokenPipeError):  # where the server has closed already
+                connection.sendall(data)
             with connection.makefile("rb") as file:
                 return file.read()  # until the server closes
 
@@ -255,6 +258,27 @@ def test_peers_that_misbehave_at_the_control_socket(run: Processes):
     assert "expected one that is free" in other.last_line
     served.ask("stop")
     assert served.process.wait().code == 0
+
+
+@pytest.mark.parametrize("read", [0, 1, 4096])
+def test_a_server_that_closes_instead_of_answering(tmp_path: Path, read: int):
+    """Whether it has read nothing of the request, some or all: systems tell these apart, users should not have to."""
+    path = tmp_path / "control"
+    with closing(socket.socket(socket.AF_UNIX)) as listening, ThreadPoolExecutor(1) as others:
+        listening.bind(str(path))
+        listening.listen()
+
+        def close_instead() -> None:
+            accepted, _ = listening.accept()
+            with closing(accepted):
+                accepted.recv(1, socket.MSG_PEEK)  # it was sent
+                if read:
+                    accepted.recv(read)
+
+        peer = others.submit(close_instead)
+        with pytest.raises(Disconnected, match="the server closed the connection: expected an answer"):
+            ask(ControlSection(socket=str(path)), {"do": "health"})
+        peer.result()
 
 
 def test_a_port_with_a_token(run: Processes):

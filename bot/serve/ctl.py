@@ -81,6 +81,8 @@ def ask(control: ControlSection, request: dict[str, Any]) -> dict[str, Any]:
             connection.sendall(line)
             with connection.makefile("rb") as file:
                 answer = file.readline(_MOST_BYTES)
+        except (BrokenPipeError, ConnectionResetError):  # closed before it had read the request
+            answer = b""
         except TimeoutError:
             raise DeadlineExceeded(f"{where}: the server did not answer within {_PATIENCE_S:g} s") from None
         except OSError as error:
