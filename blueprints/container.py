@@ -127,7 +127,9 @@ class Container:
             raise self.wrong(f"{what} is {found}: expected {expected}")
 
     def _check_start(self, start: bytes) -> int:
-        if len(start) < _START.size or not start.startswith(MAGIC):
+        if start.startswith(MAGIC) and len(start) < _START.size:
+            raise self.wrong(f"cut short, {len(start)} bytes: expected {_START.size} before the header")
+        if not start.startswith(MAGIC):
             raise self.wrong(f"begins with {quote(start[: len(MAGIC)])}: expected a blueprint file, {quote(MAGIC)}")
         _, version, length, _ = _START.unpack(start)
         if version != VERSION:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,7 @@ from blueprints.cards.made_up import made_up_rows, made_up_tables
 from blueprints.cards.tables import tables_bytes
 from blueprints.settings import BlueprintSettings, Sampling
 from blueprints.train.trainer import make_sampler
-from blueprints.tree import BettingTree, build_tree
+from blueprints.tree import BettingTree
 from protocol.cards import NUM_CARDS
 from protocol.game import Game
 
@@ -68,10 +69,14 @@ class Price:
         return self.walks / self.walks_a_second / 3600
 
 
-def find_price(settings: BlueprintSettings, *, threads: int) -> Price:
-    """Build the tree, and train for a few seconds on buckets that are made up: as many a board as real ones."""
+def find_price(
+    settings: BlueprintSettings, tree: BettingTree, *, threads: int, tell: Callable[[float], object] = id
+) -> Price:
+    """Train for a few seconds on buckets that are made up: as many a board as real ones.
+
+    `tell` hears which share of that is done.
+    """
     game = settings.load_game()
-    tree = build_tree(game, settings.load_menu())
     holdem = is_holdem(game)
     cards = made_up_cards(settings) if holdem else ExactCards(game)
     counts = cards.counts
@@ -81,7 +86,8 @@ def find_price(settings: BlueprintSettings, *, threads: int) -> Price:
     batch = _WALKS[settings.trainer.sampling]
     sampler.period(1, 1.0, _WARM_UP)
     walks, updates, began = 0, 0, time.perf_counter()
-    while time.perf_counter() - began < _MEASURED_S:
+    while (spent := time.perf_counter() - began) < _MEASURED_S:
+        tell(spent / _MEASURED_S)
         updates += sampler.period(2 + walks // batch, 1.0, batch)
         walks += batch
     seconds = time.perf_counter() - began

@@ -9,7 +9,7 @@ from blueprint_files import HOLDEM, file_of, folder, random_averages, small_game
 
 from blueprints.cards.exact import ExactCards
 from blueprints.lookup import Lookup
-from blueprints.settings import BlueprintSettings
+from blueprints.settings import BlueprintSettings, settings_text
 from blueprints.storage import Blueprint, write_blueprint
 from blueprints.tree import build_tree
 from bot import cli
@@ -17,6 +17,7 @@ from bot.blueprints.answers import action_words
 from bot.blueprints.command import COMMANDS
 from bot.study import pictures
 from protocol.cards import parse_cards
+from protocol.game import load_game
 from protocol.hands import HandIndex, class_text, hand_class, hand_text
 from protocol.state import CALL, FOLD, Raise, start
 from protocol.wire import read_betting
@@ -114,6 +115,32 @@ def test_verify(call, small, tmp_path):
         assert (code, out) == (1, "")
         assert f"{path}: hash of strategy_1 is " in one_line(err)
     assert call("info", path)[0] == 0  # it looks at what it shows
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export FILE",
+        "respond FILE --boards 1",
+        "contest FILE WHOLE",
+        "contest WHOLE FILE",
+        "merge WHOLE FILE --out OUT",
+        "train CONFIG --begin-from FILE --folder OUT",
+    ],
+)
+def test_damaged_strategies_are_not_used(call, tmp_path, command):
+    """Of a byte that no header speaks of: as likely as not its number is a possible one."""
+    whole = file_of(load_game("leduc").game)
+    config, damaged, out = (tmp_path / name for name in ("small.toml", "damaged.blueprint", "out"))
+    config.write_text(settings_text(Blueprint.open(whole).settings))
+    content = bytearray(whole.read_bytes())
+    content[-1] ^= 1
+    damaged.write_bytes(content)
+    paths = {"FILE": damaged, "WHOLE": whole, "CONFIG": config, "OUT": out}
+    code, said, err = call(*[paths.get(word, word) for word in command.split()])
+    assert (code, said) == (1, "")
+    assert f"{damaged}: hash of strategy_1 is " in one_line(err)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("command", MINE)
@@ -265,7 +292,7 @@ def test_pictures_need_a_library(call, holdem, monkeypatch, tmp_path):
     monkeypatch.setattr(pictures, "find_spec", lambda name: None)
     code, _, err = call("export", holdem, "--format", "png", "--out", tmp_path / "x.png")
     assert code == 2
-    assert "matplotlib is not installed" in one_line(err)
+    assert "--format png: matplotlib is not installed" in one_line(err)
     assert not list(tmp_path.iterdir())
 
 

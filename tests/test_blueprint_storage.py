@@ -245,6 +245,8 @@ def test_files_that_are_cut_or_longer(small, tmp_path):
     for length in [*range(0, 64, 3), *range(64, len(whole), len(whole) // 100), len(whole) - 1]:
         path.write_bytes(whole[:length])
         assert str(path) in message(Blueprint.open, path)
+    path.write_bytes(whole[:20])
+    assert message(Blueprint.open, path).endswith("cut short, 20 bytes: expected 32 before the header")
     path.write_bytes(whole[:-1])
     assert message(Blueprint.open, path).endswith(f"cut short, {len(whole) - 1:,} bytes: expected {len(whole):,}")
     path.write_bytes(whole + b"\0")

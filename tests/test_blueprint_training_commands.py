@@ -12,6 +12,7 @@ import pytest
 from blueprint_files import small_game, write
 
 from blueprints.revision import code_revision
+from blueprints.settings import load_settings
 from blueprints.storage import Blueprint
 from bot import cli
 
@@ -53,7 +54,8 @@ def test_price(call, config):
     price = json.loads(out)
     assert [street["buckets"] for street in price["streets"]] == [3, 9]
     pairs = sum(street["actions"] * street["buckets"] for street in price["streets"])
-    assert price["file_bytes"] == pairs
+    assert price["file_bytes"] == price["pairs"] == pairs
+    assert price["information_sets"] == sum(each["decisions"] * each["buckets"] for each in price["streets"])
     assert price["training_bytes"] >= 2 * 4 * pairs
     assert price["tables_bytes"] == 0  # a small game has none
     assert price["working_bytes"] > 0
@@ -70,6 +72,22 @@ def test_price(call, config):
         "information sets",
     ):
         assert words in out
+
+
+def test_what_no_memory_holds_is_refused(tmp_path):
+    """By the system, where a process may have 6 GB."""
+    config = tmp_path / "large.toml"
+    menu = load_settings("standard").menu
+    config.write_text(f'name = "large"\nmenu = "{menu}"\n[cards]\nriver = 60_000\n')
+    limited = "import resource as r, sys; r.setrlimit(r.RLIMIT_AS, (6 << 30,) * 2); from bot.cli import main; "
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{limited} sys.exit(main(['blueprint', 'price', {str(config)!r}]))"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "large: regrets and averages of " in ran.stderr
+    assert ran.stderr.endswith(" GB at least: expected a machine that has them, or fewer buckets or bets\n")
+    assert ran.stderr.count("\n") == 1
 
 
 @pytest.mark.proof

@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
@@ -100,15 +101,22 @@ NOTHING_YET: Final = Period(0, 0, 0, 0.0, 0.0, float("inf"))
 def make_sampler(settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Sampler:
     """The form of sampling that the settings ask for, with nothing learnt."""
     trainer, game = settings.trainer, settings.load_game()
-    match trainer.sampling:
-        case Sampling.PUBLIC:
-            from blueprints.train.public import PublicSampling
+    try:
+        match trainer.sampling:
+            case Sampling.PUBLIC:
+                from blueprints.train.public import PublicSampling
 
-            return PublicSampling(game, tree, cards, seed=trainer.seed, threads=threads)
-        case Sampling.EXTERNAL:
-            from blueprints.train.external import ExternalSampling
+                return PublicSampling(game, tree, cards, seed=trainer.seed, threads=threads)
+            case Sampling.EXTERNAL:
+                from blueprints.train.external import ExternalSampling
 
-            return ExternalSampling(game, tree, cards, settings=trainer, threads=threads)
+                return ExternalSampling(game, tree, cards, settings=trainer, threads=threads)
+    except MemoryError:
+        pairs = int((np.diff(tree.first).astype(np.int64) * np.array(cards.counts)[tree.street]).sum())
+        raise BlueprintError(
+            f"{settings.name}: regrets and averages of {pairs:,} (information set, action) pairs take "
+            f"{8 * pairs / 1e9:.1f} GB at least: expected a machine that has them, or fewer buckets or bets"
+        ) from None
 
 
 class Run:

@@ -1,10 +1,16 @@
-"""Arguments of commands that train: the configuration, and threads."""
+"""What commands that train have in common: arguments, and the configuration's tree."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
+from bot.study.progress import CountBar
 from solver.threads import available_cores
+
+if TYPE_CHECKING:
+    from blueprints.settings import BlueprintSettings
+    from blueprints.tree import BettingTree
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +24,14 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=_threads, default=cores, metavar="N", help=f"default: {cores}, all cores of this machine"
     )
+
+
+def grow_tree(settings: BlueprintSettings, command: str) -> BettingTree:
+    """The betting of a configuration; some menus take minutes."""
+    from blueprints.tree import build_tree
+
+    with CountBar("decisions of the tree", command) as bar:
+        return build_tree(settings.load_game(), settings.load_menu(), tell=bar.show)
 
 
 def _threads(text: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.blueprints.configs import add_threads
+from bot.blueprints.files import open_whole
 from bot.blueprints.scores import seat_lines
 from bot.study.progress import ShareBar
 from protocol.errors import BlueprintError, ConfigError
@@ -30,12 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Play it out and print the score."""
-    from blueprints.storage import Blueprint
     from blueprints.train.contest import contest
 
     if options.boards < 2:
         raise ConfigError(f"--boards {options.boards}: expected 2 at least")
-    first, second = Blueprint.open(options.first), Blueprint.open(options.second)
+    first, second = open_whole(options.first), open_whole(options.second)
     if first.tree.digest != second.tree.digest:
         raise BlueprintError(
             f"{options.second}: bets {second.header.menu}: expected those of {options.first}: {first.header.menu}"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.files import add_file, open_file
+from bot.blueprints.files import add_file, file_of, open_whole
 from protocol.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run_command(options: argparse.Namespace) -> int:
     if options.json and form != "json":
         raise ConfigError(f"--json and --format {form}: expected one of the two")
     _check_output(form, options.out)
-    blueprint = open_file(options)
+    blueprint = open_whole(file_of(options))
     state, board = _spot(blueprint, options.spot, options.board)
     shown = _look_up(blueprint, state, board, options.tables)
     if form == "png":
@@ -64,7 +64,7 @@ def _check_output(form: str, out: Path | None) -> None:
 
         if out is None:
             raise ConfigError("--format png without --out: expected a file to write")
-        check_can_draw()
+        check_can_draw("--format png")
     if out is not None:
         from bot.study.files import check_can_write
 

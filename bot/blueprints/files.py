@@ -19,12 +19,20 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print data instead of text")
 
 
-def open_file(options: argparse.Namespace) -> Blueprint:
-    """The blueprint that was asked for."""
+def file_of(options: argparse.Namespace) -> Path:
+    """The file that was asked for."""
     from blueprints.shipped import shipped_blueprint
+
+    return options.file or shipped_blueprint()
+
+
+def open_whole(path: Path) -> Blueprint:
+    """A blueprint, every byte of it compared with its hash: nothing is said of a damaged strategy, or made of it."""
     from blueprints.storage import Blueprint
 
-    return Blueprint.open(options.file or shipped_blueprint())
+    blueprint = Blueprint.open(path)
+    blueprint.check_content()
+    return blueprint
 
 
 def ready_cards(blueprint: Blueprint, command: str) -> Cards:

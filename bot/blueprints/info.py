@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.blueprints.files import add_file, open_file
+from bot.blueprints.files import add_file, file_of
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality
@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Print it."""
-    blueprint = open_file(options)
+    from blueprints.storage import Blueprint
+
+    blueprint = Blueprint.open(file_of(options))
     measured = _quality(blueprint) if options.quality else None
     if options.json:
         data = info_data(blueprint)

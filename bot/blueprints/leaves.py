@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.blueprints.configs import add_threads
-from bot.blueprints.files import add_file, open_file
+from bot.blueprints.files import add_file, file_of, open_whole
 from bot.study.progress import ShareBar
 from protocol.errors import ConfigError
 
@@ -51,7 +51,7 @@ def run_command(options: argparse.Namespace) -> int:
     if options.epochs < 1:
         raise ConfigError(f"--epochs {options.epochs}: expected at least 1")
     import_torch()
-    blueprint = open_file(options)
+    blueprint = open_whole(file_of(options))
     check_searchable("a network of leaves", blueprint.game)
     folder = options.folder or Path("training") / f"{blueprint.name}-leaves"
     with ShareBar("tables of buckets", _COMMAND) as bar:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.blueprints.configs import add_threads
-from bot.blueprints.files import ready_cards
+from bot.blueprints.files import open_whole, ready_cards
 from bot.study.progress import ShareBar
 from protocol.errors import BlueprintError, ConfigError
 
@@ -41,14 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Merge them and write the file."""
-    from blueprints.storage import Blueprint, write_blueprint
+    from blueprints.storage import write_blueprint
     from blueprints.train.merge import merge
 
     if len(options.files) < 2:
         raise ConfigError(f"{options.files[0]} alone: expected two files at least")
     if options.boards < 1:
         raise ConfigError(f"--boards {options.boards}: expected 1 at least")
-    files = [Blueprint.open(path) for path in options.files]
+    files = list(map(open_whole, options.files))
     first = files[0]
     _check_alike(files)
     training = _training(files)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from bot.blueprints.configs import add_config, add_threads
+from bot.blueprints.configs import add_config, add_threads, grow_tree
+from bot.study.progress import ShareBar
 
 if TYPE_CHECKING:
     from blueprints.price import Price
     from blueprints.settings import BlueprintSettings
 
+_COMMAND: Final = "paratus blueprint price"
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 
 
@@ -29,14 +31,23 @@ def run_command(options: argparse.Namespace) -> int:
     from blueprints.settings import load_settings
 
     settings = load_settings(options.config)
-    price = find_price(settings, threads=options.threads)
+    tree = grow_tree(settings, _COMMAND)
+    with ShareBar("speed", _COMMAND) as bar:
+        price = find_price(settings, tree, threads=options.threads, tell=bar.show)
     if options.json:
-        print(
-            json.dumps({"settings": settings.model_dump(mode="json"), **asdict(price), "hours": price.hours}, indent=1)
-        )
+        print(json.dumps({"settings": settings.model_dump(mode="json"), **_data(price, options.threads)}, indent=1))
     else:
         _print(settings, price, options.threads)
     return 0
+
+
+def _data(price: Price, threads: int) -> dict[str, Any]:
+    """All of it, sums and what follows from others too."""
+    streets = [
+        {**asdict(each), "information_sets": each.information_sets, "pairs": each.pairs} for each in price.streets
+    ]
+    sums = {key: sum(each[key] for each in streets) for key in ("decisions", "actions", "information_sets", "pairs")}
+    return {**asdict(price), "streets": streets, **sums, "threads": threads, "hours": price.hours}
 
 
 def _print(settings: BlueprintSettings, price: Price, threads: int) -> None:

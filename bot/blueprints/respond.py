@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 
 from bot.blueprints.configs import add_threads
-from bot.blueprints.files import add_file, open_file, ready_cards
+from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
 from bot.blueprints.scores import seat_lines
 from bot.study.progress import ShareBar
 from protocol.errors import ConfigError
@@ -37,7 +37,7 @@ def run_command(options: argparse.Namespace) -> int:
     for name, least in (("boards", 1), ("test_boards", 2)):
         if getattr(options, name) < least:
             raise ConfigError(f"--{name.replace('_', '-')} {getattr(options, name)}: expected {least} at least")
-    blueprint = open_file(options)
+    blueprint = open_whole(file_of(options))
     game = blueprint.game
     cards = ready_cards(blueprint, _COMMAND)
     with ShareBar("learning", _COMMAND) as bar:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bot.blueprints.configs import add_config, add_threads
+from bot.blueprints.configs import add_config, add_threads, grow_tree
+from bot.blueprints.files import open_whole
 from bot.study.progress import ShareBar, duration_text, short
 from protocol.errors import ConfigError
 
@@ -66,14 +67,12 @@ def run_command(options: argparse.Namespace) -> int:
     from blueprints.settings import load_settings
     from blueprints.shipped import tables_folder
     from blueprints.train.trainer import Run
-    from blueprints.tree import build_tree
 
     settings = _seeded(load_settings(options.config), options.seed)
     if options.hours is not None and not options.hours > 0:
         raise ConfigError(f"--hours {options.hours}: expected more than 0")
     folder = options.folder or Path("training") / settings.name
-    game = settings.load_game()
-    tree = build_tree(game, settings.load_menu())
+    tree = grow_tree(settings, _COMMAND)
     begin = _beginning(options.begin_from, settings)
     made, cards = _cards(settings, folder, tables_folder(), options.threads, begin)
     run = Run(folder, settings, tree, cards, threads=options.threads, beginning=_taken_up(begin) if begin else None)
@@ -108,11 +107,9 @@ def _seeded(settings: BlueprintSettings, seed: int | None) -> BlueprintSettings:
 
 def _beginning(path: Path | None, settings: BlueprintSettings) -> Blueprint | None:
     """The blueprint to begin from, if it fits."""
-    from blueprints.storage import Blueprint
-
     if path is None:
         return None
-    found = Blueprint.open(path)
+    found = open_whole(path)
     for name in ("game", "menu", "cards"):
         theirs, mine = getattr(found.settings, name), getattr(settings, name)
         if theirs != mine:

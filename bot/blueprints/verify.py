@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 
-from bot.blueprints.files import add_file, open_file
+from bot.blueprints.files import add_file, file_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,9 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Raises `BlueprintError` if anything is wrong."""
+    from blueprints.storage import Blueprint
+
     begun = time.monotonic()
-    blueprint = open_file(options)
-    blueprint.verify()
+    blueprint = Blueprint.open(file_of(options), verify=True)
     seconds = time.monotonic() - begun
     numbers = sum(blueprint.strategy(street).size for street in range(blueprint.game.num_rounds))
     if options.json:

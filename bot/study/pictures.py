@@ -38,10 +38,10 @@ class Panel:
     """By class, how often it takes the action; classes that never come here are missing."""
 
 
-def check_can_draw() -> None:
-    """Refuse, before any work, if the library is missing."""
+def check_can_draw(asked: str = "--png") -> None:
+    """Refuse what was asked for, before any work, if the library is missing."""
     if find_spec("matplotlib") is None:
-        raise ConfigError("--png: matplotlib is not installed: pip install 'paratus[plots]'")
+        raise ConfigError(f"{asked}: matplotlib is not installed: pip install 'paratus[plots]'")
 
 
 def draw(path: Path, answer: Answer, closing: str) -> None:

@@ -125,6 +125,19 @@ class ShareBar(_Line):
         self._show(f"{self._title}: {100 * share:.0f}%{left}", share, 1.0)
 
 
+class CountBar(_Line):
+    """Work of a size that nobody knows."""
+
+    def __init__(self, title: str, command: str) -> None:
+        super().__init__(title, command)
+        self._title = title
+
+    def show(self, count: int) -> None:
+        """So much is done."""
+        if self._due():
+            self._show(f"{self._title}: {count:,} so far", count, None)
+
+
 class SolveBar(_Line):
     """Iteration, exploitability, time left."""
 
