@@ -39,7 +39,7 @@ from solver.sweeps import MAX_VECTORS, folds, showdowns
 from solver.vectors import LANES, add, address, div, fetch_add, if_positive, item, load, mul, splat, store
 
 _HERE = Path(__file__)
-_FILES = "rollout_layout.py", "rollout_tiles.py", "train/tiles.py"
+_FILES = "rollout_layout.py", "rollout_tiles.py", "train/tiles.py", "train/walk.py"
 kernel = kernels_in(*(_HERE.parent / name for name in _FILES), _HERE)
 
 KINDS = 3

@@ -52,7 +52,7 @@ _STRATEGY: Final = "strategy_"
 
 
 class OneRun(BaseModel):
-    """Of several that were merged."""
+    """Boards that a strategy has learnt from: the first so many of a seed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -73,7 +73,7 @@ class Training(BaseModel):
     revision: str = Field(default="", max_length=MOST_REVISION_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
     """Of the code."""
     runs: tuple[OneRun, ...] = Field(default=(), max_length=MOST_RUNS)
-    """That were merged; none if it is one run's."""
+    """That were merged, or begun from and gone on with; none if it is one run's from its beginning."""
 
 
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
@@ -246,6 +246,12 @@ class Blueprint:
     def buckets(self) -> tuple[int, ...]:
         """How many, by street."""
         return self.header.buckets
+
+    @property
+    def runs(self) -> tuple[OneRun, ...]:
+        """All that it has learnt from."""
+        training = self.header.training
+        return training.runs or (OneRun(seed=self.settings.trainer.seed, walks=training.walks),)
 
     @property
     def size_bytes(self) -> int:

@@ -72,7 +72,12 @@ def test_where_no_board_came_the_plain_mean_is_played() -> None:
     merged = merge(here.game, here.tree, here.cards, [Share(first, 1.0), Share(second, 3.0)], boards=1)
     everywhere = merge(here.game, here.tree, here.cards, [Share(first, 1.0), Share(second, 3.0)], boards=150)
     river = slice(int(here.tree.first[here.tree.nodes_of(1).start]), int(here.tree.first[here.tree.nodes_of(1).stop]))
-    plain = 0.25 * np.asarray(first[1]) + 0.75 * np.asarray(second[1])
+    plain = np.zeros(first[1].shape)
+    for table, weight in ((first[1], 0.25), (second[1], 0.75)):
+        for node in here.tree.nodes_of(1):
+            edges = here.tree.edges(node)
+            rows = slice(edges.start - river.start, edges.stop - river.start)
+            plain[rows] += weight * table[rows] / np.maximum(table[rows].sum(axis=0), 1e-30)  # each in its own unit
     assert plain.shape[0] == river.stop - river.start
     alike = np.isclose(merged[1], plain, rtol=1e-5).all(axis=0)
     assert 0 < alike.sum() < plain.shape[1]  # the buckets of the board that came are not
@@ -151,21 +156,35 @@ def test_merge(call, files, tmp_path):
 
 def test_what_cannot_be_merged_is_refused_in_a_line(call, files, tmp_path):
     first, longer, other, out = files(1), files(1, periods=6), files(2, menu="50%,a / a"), tmp_path / "out.blueprint"
+    begun, external = (tmp_path / f"{name}.blueprint" for name in ("begun", "external"))
+    first = files(1)  # so that the configuration is of its bets
+    assert call("train", "leduc.toml", "--seed", 3, "--begin-from", first, "--periods", 14, "--out", begun)[0] == 0
+    assert Blueprint.open(begun).runs == (OneRun(seed=1, walks=150), OneRun(seed=3, walks=550))
+    again = tmp_path / "again.blueprint"
+    assert call("train", "leduc.toml", "--begin-from", begun, "--periods", 25, "--out", again)[0] == 0
+    assert Blueprint.open(again).runs == (OneRun(seed=1, walks=700), OneRun(seed=3, walks=550))
+    with (tmp_path / "leduc.toml").open("a") as config:
+        config.write('sampling = "external"\n')
+    assert call("train", "leduc.toml", "--seed", 4, "--folder", "external", "--out", external)[0] == 0
     for arguments, expected, wanted in (
         ([first], 2, "alone: expected two files at least"),
         ([first, longer], 1, "trained with seed 1: expected another than that of"),
         ([first, other], 1, "bets"),
         ([first, files(2), "--boards", 0], 2, "--boards 0: expected 1 at least"),
         ([first, tmp_path / "nothing"], 1, "nothing"),
+        ([first, files(2), "--out", tmp_path], 2, "is a folder: expected the name of a file"),
+        ([first, begun], 1, "trained with seed 1: expected another than that of"),
+        ([first, external], 1, "sampling external: expected those of"),
     ):
-        code, said, err = call("merge", *arguments, "--out", out)
+        code, said, err = call("merge", "--out", out, *arguments)
         assert (code, said) == (expected, "")
         assert wanted in err
         assert err.count("\n") == 1
         assert not out.exists()
-    code, _, err = call("train", tmp_path / "leduc.toml", "--seed", -1)
-    assert (code, err.count("\n")) == (2, 1)
-    assert "--seed -1: expected 0 at least" in err
+    for command in (["train", tmp_path / "leduc.toml"], ["respond", first], ["contest", first, first]):
+        code, _, err = call(*command, "--seed", -1)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "--seed: '-1': expected 0 to " in err
 
 
 def test_revisions_of_many_runs_fit_in_a_header():

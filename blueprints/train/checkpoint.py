@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ UNKNOWN: Final = "unknown"
 """The code of a run that did not write it down."""
 _OF_EXTERNAL: Final = ("skipping", "skip_from", "skip_below")
 """Settings that only external sampling looks at."""
+
+_SAID: Final = {"settings": "run"}
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -55,6 +57,8 @@ class Begun:
     walks: int
     updates: int
     core_seconds: float
+    runs: Mapping[str, int] = field(default_factory=dict)
+    """Walks that it has learnt from, by seed."""
 
     @property
     def last(self) -> Period:
@@ -81,7 +85,9 @@ class Identity:
         for key in ("settings", "tree", "cards"):
             found, expected = getattr(self, key), getattr(mine, key)
             if found != expected:
-                raise BlueprintError(f"{path}: its {key} is not what is asked for: {_difference(key, found, expected)}")
+                raise BlueprintError(
+                    f"{path}: another {_SAID.get(key, key)} than is asked for: {_difference(key, found, expected)}"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,10 +51,8 @@ def contest(
     """Play two strategies for the same betting against each other."""
     seats = [(first, second), (second, first)]
     walkers = [Walker.of(game, tree, (a.cards, b.cards), threads=threads) for a, b in seats]
-    weights = [
-        (walker.tables(0).packed(a.tables), walker.tables(1).packed(b.tables))
-        for walker, (a, b) in zip(walkers, seats, strict=True)
-    ]
+    one, two = (walkers[0].tables(player).packed(side.tables) for player, side in enumerate(seats[0]))
+    weights = [(one, two), (two, one)]  # how a strategy lies depends on its own buckets alone
     rng = np.random.default_rng((seed, boards))
     won, pairs = np.zeros((boards, 2)), walkers[0].dealer.num_pairs()
     with ThreadPoolExecutor(threads) as pool:

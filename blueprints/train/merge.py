@@ -35,7 +35,7 @@ _LOT: Final = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """A strategy, and how much it counts."""
+    """A strategy, in any unit, and how much it counts."""
 
     tables: Tables
     weight: float
@@ -67,7 +67,13 @@ def _fill_in(average: F32, tree: BettingTree, street: int, tables: Sequence[tupl
     """Buckets that none of the boards brought to a node: the plain mean, since nothing is known of their reach."""
     nodes = tree.nodes_of(street)
     first = tree.first[nodes.start : nodes.stop + 1].astype(np.int64)
-    counts = np.diff(first)
-    nowhere = np.repeat(np.add.reduceat(average, first[:-1] - first[0], axis=0) == 0, counts, axis=0)
+    begins, counts = first[:-1] - first[0], np.diff(first)
+
+    def by_edge(of_nodes: np.ndarray) -> np.ndarray:
+        return np.repeat(of_nodes, counts, axis=0)
+
+    nowhere = by_edge(np.add.reduceat(average, begins, axis=0) == 0)
     for table, weight in tables:
-        np.add(average, np.float32(weight) * table, out=average, where=nowhere)
+        sums = np.add.reduceat(table, begins, axis=0, dtype=np.float32)
+        known = np.float32(weight) / np.where(sums > 0, sums, 1)
+        np.add(average, by_edge(known) * table, out=average, where=nowhere)

@@ -5,6 +5,10 @@ to the strategy, the other learns against it, by the same walks, bets and bucket
 what it has learnt on boards that it has not seen. This sees what contests between strategies do not: two that were
 trained alike leave the same lines alone, and what is learnt last wins from what was learnt first, more exploitable or
 not. It sees nothing outside the bets and buckets: a local best response (`paratus lbr`) does.
+
+The responder begins as the strategy itself, which loses nothing to itself, and so need not learn the game anew: for the
+first boards both players follow it and learn what each action gains or loses there; then the responder, in either seat,
+goes on from these regrets as a run goes on from a file (`PublicSampling.take_up`).
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from blueprints.tree import BettingTree
 from protocol.game import Game
 
 SEATS = 2
-_LOTS = 20
+_LOTS, _FOLLOWED = 20, 2
+"""The boards to learn from in so many parts; for so many of them the strategy is followed."""
 _OTHERS = 1 << 40
 
 
@@ -30,14 +35,22 @@ def respond(
     threads: int = 1, tell: Callable[[str, float], None] = lambda what, share: None,
 ) -> Score:  # fmt: skip
     """What a responder wins that has learnt from so many boards in each seat; `tell` hears what is done of what."""
+    lots = np.diff(np.linspace(0, boards, min(_LOTS, boards) + 1).astype(int)).tolist()
+    tasks = _FOLLOWED + SEATS * (len(lots) - _FOLLOWED)
+    sampler = PublicSampling(game, tree, cards, seed=seed, threads=threads)
+    for number, lot in enumerate(lots[:_FOLLOWED], 1):
+        sampler.period(number, float(number), lot, tables)
+        tell("learning", number / tasks)
+    sampler.take_up(tables, 1.0, 1.0)
+    begun = {name: numbers.copy() for name, numbers in sampler.state().items()}
     learnt: list[Tables] = []
     for seat in range(SEATS):
-        sampler = PublicSampling(game, tree, cards, seed=seed, threads=threads)
-        lots = np.diff(np.linspace(0, boards, min(_LOTS, boards) + 1).astype(int)).tolist()
-        for number, lot in enumerate(lots, 1):
-            sampler.period(number, float(number), lot, tables, learner=seat)
-            tell("learning", (seat + number / len(lots)) / SEATS)
+        sampler.restore(begun)
+        for number, lot in enumerate(lots[_FOLLOWED:], 1):
+            sampler.period(_FOLLOWED + number, float(_FOLLOWED + number), lot, tables, learner=seat)
+            tell("learning", (_FOLLOWED + seat * (len(lots) - _FOLLOWED) + number) / tasks)
         learnt.append(sampler.averages())
+    del sampler, begun
     # Boards that it has not learnt from. Each seat's decisions are its own: one strategy can hold both.
     both = []
     for street in range(game.num_rounds):

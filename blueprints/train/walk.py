@@ -126,6 +126,8 @@ class Scratch(NamedTuple):
 
 
 _ONE, _NOTHING = np.float32(1.0), np.float32(0.0)
+_LEAST = np.float32(1e-30)
+"""Sums of regrets that are smaller are none: what one is divided by them would not be finite."""
 _APART = LANES * LANES
 
 
@@ -251,8 +253,9 @@ def _play(nodes, befores, num_nodes, player, learnt, learns, average, reached, r
             for edge in range(begin, begin + count):
                 total = add(total, larger(load(learnt, edge * LANES), zero))
             coming = load(rows, item(befores, node) * LANES)
-            scale = mul(if_positive(total, div(one, total), zero), coming)
-            uniform = if_positive(total, zero, mul(coming, splat(np.float32(1.0 / count))))
+            some = sub(total, splat(_LEAST))
+            scale = mul(if_positive(some, div(one, total), zero), coming)
+            uniform = if_positive(some, zero, mul(coming, splat(np.float32(1.0 / count))))
             for edge in range(begin, begin + count):
                 share = add(mul(larger(load(learnt, edge * LANES), zero), scale), uniform)
                 store(rows, (1 + edge) * LANES, share)
@@ -283,7 +286,7 @@ def _regret(nodes, num_nodes, slots, of_0, of_1, regrets, weight, value_rows, va
             total, won, plain = add(total, positive), add(won, mul(positive, value)), add(plain, value)
             passed = add(passed, load(values, theirs + row))
         mean = mul(plain, splat(np.float32(1.0 / count)))
-        won = if_positive(total, div(won, total), mean)
+        won = if_positive(sub(total, splat(_LEAST)), div(won, total), mean)
         store(values, mine + (slots + node) * LANES, won)
         store(values, theirs + (slots + node) * LANES, passed)
         for edge in range(begin, begin + count):

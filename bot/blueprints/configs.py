@@ -26,6 +26,11 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_seed(parser: argparse.ArgumentParser, what: str = "of the boards; default: 0", default: int | None = 0) -> None:
+    """--seed."""
+    parser.add_argument("--seed", type=_seed, default=default, metavar="N", help=what)
+
+
 def grow_tree(settings: BlueprintSettings, command: str) -> BettingTree:
     """The betting of a configuration; some menus take minutes."""
     from blueprints.tree import build_tree
@@ -35,7 +40,18 @@ def grow_tree(settings: BlueprintSettings, command: str) -> BettingTree:
 
 
 def _threads(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 256:
-        raise argparse.ArgumentTypeError(f"'{text}': expected 1 to 256")
+    return _whole(text, 1, 256)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0, 2**32 - 1)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(f"'{text}': expected {least} to {most:,}")
     return number

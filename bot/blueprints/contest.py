@@ -6,17 +6,18 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.configs import add_threads
-from bot.blueprints.files import open_whole
+from bot.blueprints.configs import add_seed, add_threads
+from bot.blueprints.files import open_whole, ready_cards
 from bot.blueprints.scores import seat_lines
 from bot.study.progress import ShareBar
 from protocol.errors import BlueprintError, ConfigError
 
 if TYPE_CHECKING:
-    from blueprints.storage import Blueprint
-    from blueprints.train.contest import Score, Side
+    from blueprints.train.contest import Score
+
+_COMMAND: Final = "paratus blueprint contest"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,14 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", type=Path, metavar="FIRST")
     parser.add_argument("second", type=Path, metavar="SECOND", help="a file for the same bets; may be FIRST too")
     parser.add_argument("--boards", type=int, default=1000, metavar="N", help="default: 1000")
-    parser.add_argument("--seed", type=int, default=0)
+    add_seed(parser)
     add_threads(parser)
     parser.add_argument("--json", action="store_true", help="print data instead of text")
 
 
 def run_command(options: argparse.Namespace) -> int:
     """Play it out and print the score."""
-    from blueprints.train.contest import contest
+    from blueprints.train.contest import Side, contest
 
     if options.boards < 2:
         raise ConfigError(f"--boards {options.boards}: expected 2 at least")
@@ -40,14 +41,15 @@ def run_command(options: argparse.Namespace) -> int:
         raise BlueprintError(
             f"{options.second}: bets {second.header.menu}: expected those of {options.first}: {first.header.menu}"
         )
-    with ShareBar("boards", "paratus blueprint contest") as bar:
+    sides = [Side(each.strategies(), ready_cards(each, _COMMAND)) for each in (first, second)]
+    with ShareBar("boards", _COMMAND) as bar:
 
         def tell(board: int, score: Score) -> None:
             bar.show(board / options.boards)
 
         score = contest(
-            first.game, first.tree, _side(first), _side(second), boards=options.boards, seed=options.seed,
-            threads=options.threads, tell=tell,
+            first.game, first.tree, *sides, boards=options.boards, seed=options.seed, threads=options.threads,
+            tell=tell,
         )  # fmt: skip
     big_blind = max(first.game.blind)
     if options.json:
@@ -56,10 +58,3 @@ def run_command(options: argparse.Namespace) -> int:
     print(f"{options.first} against {options.second}, all pairs of hands on {score.boards:,} boards, 95 % intervals")
     print("\n".join(seat_lines(score, big_blind)))
     return 0
-
-
-def _side(blueprint: Blueprint) -> Side:
-    from blueprints.shipped import tables_folder
-    from blueprints.train.contest import Side
-
-    return Side(blueprint.strategies(), blueprint.cards(tables_folder()))

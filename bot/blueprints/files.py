@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.study.files import check_can_write
 from bot.study.progress import ShareBar
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ def file_of(options: argparse.Namespace) -> Path:
     from blueprints.shipped import shipped_blueprint
 
     return options.file or shipped_blueprint()
+
+
+def check_out(path: Path) -> None:
+    """Refuse, before any work, a file that could not be written at its end; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    check_can_write(path, "--out")
 
 
 def open_whole(path: Path) -> Blueprint:

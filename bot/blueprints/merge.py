@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.blueprints.configs import add_threads
-from bot.blueprints.files import open_whole, ready_cards
+from bot.blueprints.files import check_out, open_whole, ready_cards
 from bot.study.progress import ShareBar
 from protocol.errors import BlueprintError, ConfigError
 
 if TYPE_CHECKING:
-    from blueprints.storage import Blueprint, OneRun, Training
+    from blueprints.storage import Blueprint, Training
     from blueprints.train.merge import Share
 
 _COMMAND: Final = "paratus blueprint merge"
@@ -48,6 +48,7 @@ def run_command(options: argparse.Namespace) -> int:
         raise ConfigError(f"{options.files[0]} alone: expected two files at least")
     if options.boards < 1:
         raise ConfigError(f"--boards {options.boards}: expected 1 at least")
+    check_out(options.out)
     files = list(map(open_whole, options.files))
     first = files[0]
     _check_alike(files)
@@ -71,16 +72,18 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _check_alike(files: Sequence[Blueprint]) -> None:
     """Raise `BlueprintError` unless all are strategies of the same runs' game, bets and buckets, learnt apart."""
-    first, seen = files[0], dict.fromkeys((run.seed for run in _runs(files[0])), files[0])
+    first, seen = files[0], dict.fromkeys((run.seed for run in files[0].runs), files[0])
     for file in files[1:]:
         for name, theirs, mine in (
             ("game", file.header.game_hash, first.header.game_hash),
             ("bets", file.tree.digest, first.tree.digest),
             ("buckets", file.header.cards, first.header.cards),
+            ("sampling", file.settings.trainer.sampling, first.settings.trainer.sampling),
+            ("linear", file.settings.trainer.linear, first.settings.trainer.linear),
         ):
             if theirs != mine:
                 raise BlueprintError(f"{file.path}: {name} {theirs}: expected those of {first.path}: {mine}")
-        for run in _runs(file):
+        for run in file.runs:
             if run.seed in seen:
                 raise BlueprintError(
                     f"{file.path}: trained with seed {run.seed}: expected another than that of {seen[run.seed].path}, "
@@ -89,17 +92,10 @@ def _check_alike(files: Sequence[Blueprint]) -> None:
             seen[run.seed] = file
 
 
-def _runs(file: Blueprint) -> tuple[OneRun, ...]:
-    from blueprints.storage import OneRun
-
-    training = file.header.training
-    return training.runs or (OneRun(seed=file.settings.trainer.seed, walks=training.walks),)
-
-
 def _share(file: Blueprint) -> Share:
     from blueprints.train.merge import Share
 
-    return Share(file.strategies(), float(sum(max(run.walks, 1) ** 2 for run in _runs(file))))
+    return Share(file.strategies(), float(sum(max(run.walks, 1) ** 2 for run in file.runs)))
 
 
 def _training(files: Sequence[Blueprint]) -> Training:
@@ -113,5 +109,5 @@ def _training(files: Sequence[Blueprint]) -> Training:
         periods=sum(training.periods for training in each),
         core_seconds=sum(training.core_seconds for training in each),
         revision=revisions_text([one for training in each for one in training.revision.split(REVISIONS_APART)]),
-        runs=tuple(run for file in files for run in _runs(file)),
+        runs=tuple(run for file in files for run in file.runs),
     )

@@ -6,10 +6,10 @@ import argparse
 import json
 from dataclasses import asdict
 
-from bot.blueprints.configs import add_threads
+from bot.blueprints.configs import add_seed, add_threads
 from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
 from bot.blueprints.scores import seat_lines
-from bot.study.progress import ShareBar
+from bot.study.progress import ShareBar, short
 from protocol.errors import ConfigError
 
 _COMMAND = "paratus blueprint respond"
@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--boards", type=int, default=10_000, metavar="N", help="to learn from, in each seat; default: 10000"
     )
     parser.add_argument("--test-boards", type=int, default=1000, metavar="N", help="to play on; default: 1000")
-    parser.add_argument("--seed", type=int, default=0)
+    add_seed(parser)
     add_threads(parser)
     parser.epilog = (
-        "The responder has the bets and buckets of the file. What it wins is a lower bound of what can be won; it "
-        "grows with --boards, so files are compared at equal ones."
+        "The responder has the bets and buckets of the file, and begins as the file plays. What it wins is a lower "
+        "bound of what can be won; it grows with --boards, so files are compared at equal ones."
     )
 
 
@@ -56,5 +56,9 @@ def run_command(options: argparse.Namespace) -> int:
     )
     print("all pairs of hands, 95 % intervals")
     print("\n".join(seat_lines(score, big_blind)))
-    print("at least as much can be won from it, within its bets and buckets")
+    surely = 1000 * (score.chips - score.interval_chips) / big_blind
+    if surely > 0:
+        print(f"within its bets and buckets it can be exploited by {short(surely)} mbb/g at least")
+    else:
+        print("that proves nothing: a player who learns longer may win (--boards)")
     return 0

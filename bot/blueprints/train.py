@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bot.blueprints.configs import add_config, add_threads, grow_tree
-from bot.blueprints.files import open_whole
+from bot.blueprints.configs import add_config, add_seed, add_threads, grow_tree
+from bot.blueprints.files import check_out, open_whole
 from bot.study.progress import ShareBar, duration_text, short
 from protocol.errors import ConfigError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from blueprints.cards.exact import ExactCards
     from blueprints.cards.interface import Cards
     from blueprints.settings import BlueprintSettings
-    from blueprints.storage import Blueprint
+    from blueprints.storage import Blueprint, OneRun
     from blueprints.train.checkpoint import Period
     from blueprints.train.trainer import Beginning, Run
 
@@ -37,13 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Configuration, folder, and when to stop."""
     add_config(parser)
     add_threads(parser)
+    add_seed(parser, "deal other boards, for a run to be merged with; default: the configuration's", None)
     parser.add_argument(
-        "--seed",
-        type=int,
-        metavar="N",
-        help="deal other boards, for a run to be merged with; default: the configuration's",
+        "--folder", type=Path, metavar="FOLDER", help="of the run; default: training/NAME, with --seed training/NAME-N"
     )
-    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="of the run; default: training/NAME")
     parser.add_argument(
         "--hours", type=float, metavar="H", help="stop after so many hours of training, earlier runs included"
     )
@@ -71,7 +68,10 @@ def run_command(options: argparse.Namespace) -> int:
     settings = _seeded(load_settings(options.config), options.seed)
     if options.hours is not None and not options.hours > 0:
         raise ConfigError(f"--hours {options.hours}: expected more than 0")
-    folder = options.folder or Path("training") / settings.name
+    apart = "" if options.seed is None else f"-{options.seed}"
+    folder = options.folder or Path("training") / f"{settings.name}{apart}"
+    if options.out is not None:
+        check_out(options.out)
     tree = grow_tree(settings, _COMMAND)
     begin = _beginning(options.begin_from, settings)
     made, cards = _cards(settings, folder, tables_folder(), options.threads, begin)
@@ -100,8 +100,6 @@ def _seeded(settings: BlueprintSettings, seed: int | None) -> BlueprintSettings:
     """With the seed of the command line, if there is one."""
     if seed is None:
         return settings
-    if seed < 0:
-        raise ConfigError(f"--seed {seed}: expected 0 at least")
     return settings.model_copy(update={"trainer": settings.trainer.model_copy(update={"seed": seed})})
 
 
@@ -123,7 +121,9 @@ def _taken_up(begin: Blueprint) -> Beginning:
 
     training = begin.header.training
     facts = training.model_dump(include={"periods", "walks", "updates", "core_seconds"})
-    return Beginning(begin.strategies(), Begun(begin.digest, **facts))
+    return Beginning(
+        begin.strategies(), Begun(begin.digest, **facts, runs={str(run.seed): run.walks for run in begin.runs})
+    )
 
 
 def _cards(
@@ -216,9 +216,21 @@ def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
         periods=last.number,
         core_seconds=last.core_seconds,
         revision=revisions_text(run.revisions),
+        runs=_runs(run),
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
     return write_blueprint(
         out, settings=run.settings, game=run.settings.load_game(), tree=run.tree, cards=cards,
         averages=run.sampler.averages(), training=training,
     )  # fmt: skip
+
+
+def _runs(run: Run) -> tuple[OneRun, ...]:
+    """What it has learnt from, if not from its own boards alone."""
+    from blueprints.storage import OneRun
+
+    if run.begun is None:
+        return ()
+    walks = dict(run.begun.runs)
+    own = str(run.settings.trainer.seed)
+    walks[own] = walks.get(own, 0) + run.last.walks - run.begun.walks
+    return tuple([OneRun(seed=int(seed), walks=count) for seed, count in walks.items()])
