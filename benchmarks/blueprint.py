@@ -5,7 +5,8 @@ All is expectation over every pair of hands on sampled boards (`blueprints.train
 - against players who always fold, always call, or choose uniformly among the actions of the tree; the first in hold'em
   over all boards too, exactly (`benchmarks.always_fold`);
 - against itself: what the button is worth;
-- against the averages it was rounded from (`--run`, the folder of the training): what 8 bits cost;
+- against the averages it was rounded from (`--run`, the folder of the training; or `--part`, the files that it was
+  merged from, once for each): what 8 bits cost;
 - what it does before the flop: how often AA, KK and QQ fold to a raise, and how often each position opens or defends.
 """
 
@@ -25,13 +26,16 @@ import numpy.typing as npt
 
 from benchmarks.always_fold import exact_value
 from benchmarks.machine import revision
+from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.interface import Cards
 from blueprints.shipped import shipped_blueprint, tables_folder
-from blueprints.storage import CENTROIDS, TOTAL, Blueprint
+from blueprints.storage import CENTROIDS, TOTAL, Blueprint, quantise_nodes
 from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, Period, read_checkpoint
 from blueprints.train.contest import Score, Side, contest
+from blueprints.train.merge import merge, share_of
 from blueprints.train.trainer import make_sampler
 from blueprints.tree import CALLED, FOLDED, BettingTree
+from bot.blueprints.merge import BOARDS
 from bot.study.progress import ShareBar, short
 from protocol.errors import BlueprintError, ParatusError
 from protocol.hands import NUM_CLASSES, hand_classes_array, parse_class
@@ -44,10 +48,16 @@ _STRONG: Final = ("AA", "KK", "QQ")
 Report = dict[str, Any]
 
 
-def evaluate(blueprint: Blueprint, run: Path | None, boards: int, self_boards: int, threads: int) -> Report:
+def evaluate(
+    blueprint: Blueprint, run: Path | None, parts: Sequence[Path], boards: int, self_boards: int, threads: int
+) -> Report:
     """All that `text` shows."""
     cards = blueprint.cards(tables_folder())
-    averages = None if run is None else averages_of(run, blueprint, cards)  # first: it may be refused
+    averages: Sequence[F32] | None = None  # first: they may be refused
+    if run is not None:
+        averages = averages_of(run, blueprint, cards)
+    elif parts:
+        averages = merged_averages(parts, blueprint, cards, threads)
     game, tree = blueprint.game, blueprint.tree
     streets = range(game.num_rounds)
     mine = Side([blueprint.strategy(street) for street in streets], cards)
@@ -59,7 +69,8 @@ def evaluate(blueprint: Blueprint, run: Path | None, boards: int, self_boards: i
         "revision": revision(),
         "expectation": {},
     }
-    if is_holdem(blueprint):
+    if isinstance(cards, HoldemCards):
+        report["buckets"] = highest_buckets(cards)
         report["preflop"] = preflop(blueprint)
         report["always-fold, all boards"] = against_folds(blueprint, cards)
 
@@ -118,6 +129,21 @@ def averages_of(run: Path, blueprint: Blueprint, cards: Cards) -> tuple[F32, ...
     return averages[0]
 
 
+def merged_averages(parts: Sequence[Path], blueprint: Blueprint, cards: Cards, threads: int) -> tuple[F32, ...]:
+    """What files were merged to before it was rounded; `BlueprintError` if that is not this blueprint."""
+    shares = [share_of(Blueprint.open(path, verify=True)) for path in parts]
+    with ShareBar("merges again", "blueprint") as bar:
+        averages = merge(
+            blueprint.game, blueprint.tree, cards, shares, boards=BOARDS, threads=threads, tell=bar.show
+        )  # fmt: skip
+    for street, average in enumerate(averages):
+        nodes = blueprint.tree.nodes_of(street)
+        first = blueprint.tree.first[nodes.start : nodes.stop + 1]
+        if len(average) and not np.array_equal(quantise_nodes(average, first - first[0]), blueprint.strategy(street)):
+            raise BlueprintError(f"{blueprint.path}: not what {', '.join(map(str, parts))} merge to: expected that")
+    return averages
+
+
 def log_of(run: Path, blueprint: Blueprint) -> tuple[Period, ...]:
     """The log of that run."""
     found = read_checkpoint(run)
@@ -132,6 +158,15 @@ def _check_run(run: Path, found: Checkpoint, blueprint: Blueprint) -> None:
         raise BlueprintError(
             f"{path}: {found.last.walks:,} walks: expected {header.training.walks:,} as in {blueprint.path}"
         )
+
+
+def highest_buckets(cards: HoldemCards) -> Report:
+    """By street: the highest bucket in the table of all live hands on all boards, which has no other entries."""
+    streets = zip(("flop", "turn", "river"), cards.tables, cards.counts[1:], strict=True)
+    return {
+        name: {"live hands": table.size, "highest": int(table.max()), "buckets": count}
+        for name, table, count in streets
+    }
 
 
 def preflop(blueprint: Blueprint) -> Report:
@@ -197,19 +232,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, nargs="?", help="default: the one that ships")
     parser.add_argument("--run", type=Path, help="the folder of its training, at the same period")
+    add_part(parser)
     add_sizes(parser)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     begun = time.monotonic()
     try:
         blueprint = Blueprint.open(options.file or shipped_blueprint(), verify=True)
-        report = evaluate(blueprint, options.run, options.boards, options.self_boards, options.threads)
+        report = evaluate(blueprint, options.run, options.part, options.boards, options.self_boards, options.threads)
     except ParatusError as error:
         print(f"blueprint: {error}", file=sys.stderr)
         return 1
     print(f"blueprint: {short(time.monotonic() - begun)} s", file=sys.stderr)
     print(json.dumps(report, indent=1) if options.json else text(report))
     return 0
+
+
+def add_part(parser: argparse.ArgumentParser) -> None:
+    """--part."""
+    parser.add_argument(
+        "--part", type=Path, action="append", default=[], metavar="FILE",
+        help="that it was merged from, in the order in which they were named; once for each",
+    )  # fmt: skip
 
 
 def add_sizes(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,6 @@
-"""Blueprint files and decisions by them: a random strategy on a tree of 16,000 decisions, random tables of buckets."""
+"""Blueprint files and decisions by them: a random strategy on a tree of 16,000 decisions with random tables of buckets,
+and the file that ships with its own.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ from random import Random
 
 import numpy as np
 
+from blueprints.cards.interface import Cards
 from blueprints.cards.made_up import made_up_tables
 from blueprints.lookup import Lookup
 from blueprints.settings import BlueprintSettings
+from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint, write_blueprint
 from blueprints.tree import BettingTree, build_tree
 from protocol.game import DEFAULT_GAME, load_game
@@ -29,7 +33,7 @@ _DECISIONS = 3000
 
 
 def run() -> dict[str, object]:
-    """Milliseconds for files, microseconds for decisions: policies for all 1,326 hands, medians."""
+    """Milliseconds for files, microseconds for decisions (policies for all 1,326 hands) and boards, medians."""
     game, menu = load_game(DEFAULT_GAME).game, parse_menu(_MENU)
     settings = BlueprintSettings(name="benchmark", menu=_MENU)
     tree, rng = build_tree(game, menu), np.random.default_rng(1)
@@ -52,8 +56,11 @@ def run() -> dict[str, object]:
         }
         blueprint = Blueprint.open(path)
         report["verify_ms"] = _milliseconds(blueprint.verify, 3)
-        lookup = Lookup(blueprint, cards)
-        return report | _decisions(lookup)
+        report |= _decisions(Lookup(blueprint, cards))
+    shipped = Blueprint.open(shipped_blueprint())
+    its_cards = shipped.cards(tables_folder())
+    speeds = _decisions(Lookup(shipped, its_cards)) | _buckets(its_cards)
+    return report | {f"shipped_{name}": each for name, each in speeds.items()}
 
 
 def _edges(tree: BettingTree, street: int) -> int:
@@ -90,6 +97,23 @@ def _decisions(lookup: Lookup) -> dict[str, object]:
             f"{name}_us": round(1e6 * statistics.median(took), 1),
             f"{name}_99_percent_us": round(1e6 * statistics.quantiles(took, n=100)[-1], 1),
             f"{name}_jumps_percent": round(100 * jumps / len(took), 1),
+        }
+    return report
+
+
+def _buckets(cards: Cards) -> dict[str, object]:
+    """Of all hands of a board: random boards."""
+    rng, deck, report = np.random.default_rng(1), np.arange(52), {}
+    for street, length in (("flop", 3), ("turn", 4), ("river", 5)):
+        took = []
+        for _ in range(_DECISIONS):
+            board = rng.permutation(deck)[:length].tolist()
+            begun = time.perf_counter()
+            cards.buckets(board)
+            took.append(time.perf_counter() - begun)
+        report |= {
+            f"buckets_of_a_{street}_us": round(1e6 * statistics.median(took), 1),
+            f"buckets_of_a_{street}_99_percent_us": round(1e6 * statistics.quantiles(took, n=100)[-1], 1),
         }
     return report
 

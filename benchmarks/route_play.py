@@ -31,6 +31,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.machine import describe
+from blueprints.files import whole_file
 from blueprints.margins import margins_of, meet_not, run_out_ranks
 from bot.study.progress import duration_text
 from dealer_tools.crew import shared_out
@@ -152,18 +153,20 @@ def _check_kinds(kinds: Sequence[str]) -> None:
 def _kept(path: Path | None, job: Job, spots: Sequence[Numbered]) -> list[Row]:
     """The first rows, if they were computed before. The first line of the file says of what job they are.
 
-    What a kill tore in the middle of a line is cut off.
+    What a kill tore in the middle of a line is cut off. A file of anything else is left as it is.
     """
-    head = json.dumps(asdict(job))
+    head = json.dumps(asdict(job)) + "\n"
     if path is None:
         return []
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    whole = text[: text.rfind("\n") + 1] or head + "\n"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    if not (text.startswith(head) or head.startswith(text)):
+        first = text.splitlines()[0]
+        raise ScoreError(f"{path}: rows of {quote(first)}: expected those of {head.rstrip()}, or another file")
+    whole = text[: text.rfind("\n") + 1] or head
     if whole != text:
-        path.write_text(whole, encoding="utf-8")
-    first, *lines = whole.splitlines()
-    if first != head:
-        raise ScoreError(f"{path}: rows of {first}: expected those of {head}, or another file")
+        with whole_file(path) as file:
+            file.write(whole.encode())
+    lines = whole.splitlines()[1:]
     rows: list[Row] = [json.loads(line) for line in lines[: len(spots)]]
     for row, (_, played, _) in zip(rows, spots, strict=False):
         if row["where"] != played.where:

@@ -16,9 +16,10 @@ local best response, beside the file of that name which ships now: strategies th
 play each other never see how they would answer what neither does. One that won 14.5 mbb/g from the file before lost
 10,400 to a local best response that goes all-in on the river, where the other loses 3,000.
 
-Where the run is gone, or several were merged, RUN is `-`, and `--file` names the blueprint. Then the log
-is that of the runs one after another (`--log`, once for each), or the one line that the file's header says of all
-periods; what rounding cost cannot be measured.
+Where several runs were merged, RUN is `-`, `--file` names the blueprint, `--part` each of the files that it was merged
+from, and `--log` the log of each: the one that ships is that of the runs one after another. Where the run is gone, RUN
+is `-` too; then the log is the one line that the file's header says of all periods, and what rounding cost cannot be
+measured.
 """
 
 from __future__ import annotations
@@ -30,16 +31,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.blueprint import Report, add_sizes, evaluate, is_holdem, log_of
+from benchmarks.blueprint import Report, add_part, add_sizes, evaluate, is_holdem, log_of
 from benchmarks.machine import cpu
 from blueprints.files import whole_file
 from blueprints.settings import settings_text
 from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
 from blueprints.train.checkpoint import log_text, read_checkpoint, read_log
+from blueprints.train.trainer import NOTHING_YET
 from bot.study.progress import duration_text
 from protocol.errors import BlueprintError, ParatusError
 from strategies.store import StoreReader
@@ -59,6 +62,10 @@ def ship(
     run: Path | None, file: Path | None, folder: Path, matches: Path | None, options: argparse.Namespace
 ) -> Report:
     """Write all four files; returns what the last one holds."""
+    if folder.resolve() == shipped_blueprint().parent.resolve():
+        raise BlueprintError(f"{folder}: holds what ships now, which this is compared with: expected another folder")
+    if run is not None and (options.log or options.part):
+        raise BlueprintError(f"--log and --part with the run {run}: expected - in its place, or neither")
     if run is None:
         if file is None:
             raise BlueprintError("no run and no --file: expected one of them at least")
@@ -77,7 +84,7 @@ def ship(
         _write(folder / f"{name}.{suffix}", data)
     blueprint = Blueprint.open(folder / f"{name}.blueprint")
     _tell(f"{blueprint.path} and what belongs to it are written; now it is measured, which takes longer")
-    report = evaluate(blueprint, run, options.boards, options.self_boards, options.threads)
+    report = evaluate(blueprint, run, options.part, options.boards, options.self_boards, options.threads)
     matches = matches or Path("matches") / f"ship-{blueprint.digest[:12]}-{options.hands}"
     merged = "merged" if blueprint.header.training.runs else "gone"
     report["cpu"], report["run"] = cpu(), merged if run is None else "there"
@@ -205,6 +212,14 @@ def demands(report: Report) -> list[Report]:
                 "met": sum(folded.values()) < MOST_FOLDS,
             }
         )
+    if "buckets" in report:
+        found.append(
+            {
+                "demand": "every live hand on every flop, turn and river has a bucket",
+                "tables": report["buckets"],
+                "met": all(each["highest"] < each["buckets"] for each in report["buckets"].values()),
+            }
+        )
     for who in ("responder", "local best response"):
         responses = report.get(who, {})
         if "ships" not in responses:
@@ -263,12 +278,13 @@ def _fallbacks(folder: Path) -> int:
 
 
 def _logs(blueprint: Blueprint, paths: Sequence[Path]) -> str:
-    """Those of the runs that were merged, if they are: all walks of the file."""
-    logs = [read_log(path) for path in paths]
-    walks = [log[-1].walks if log else 0 for log in logs]
-    if sum(walks) != blueprint.header.training.walks:
-        raise BlueprintError(f"logs of {walks} walks: expected the {blueprint.header.training.walks:,} of the file")
-    return "".join([log_text(log) for log in logs])
+    """Those of the runs that were merged, one after another, if they are: all walks of the file, in its order."""
+    log = [period for path in paths for period in read_log(path)]
+    ends = [one.walks for one, other in pairwise([*log, NOTHING_YET]) if other.number <= one.number]
+    expected = [run.walks for run in blueprint.runs]
+    if ends != expected:
+        raise BlueprintError(f"logs of {ends} walks: expected those of the file's runs, {expected}")
+    return log_text(log)
 
 
 def _last_line(blueprint: Blueprint) -> str:
@@ -293,9 +309,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("run", metavar="RUN", type=Path, help="the folder of the training; - if it is gone, or several")
     parser.add_argument("folder", metavar="FOLDER", type=Path)
     parser.add_argument("--file", type=Path, help="the run's blueprint; default: RUN/NAME.blueprint")
-    parser.add_argument("--log", type=Path, action="append", help="of a run of the file, where RUN is -; once for each")
+    parser.add_argument(
+        "--log", type=Path, action="append", default=[], help="of a run of the file, where RUN is -; once for each"
+    )
     parser.add_argument("--matches", type=Path, help="the folder of the matches; default: one of this file in matches/")
     parser.add_argument("--hands", type=int, default=20_000, help="of a match, each played twice; default: 20000")
+    add_part(parser)
     add_sizes(parser)
     options = parser.parse_args(arguments)
     try:

@@ -35,6 +35,8 @@ _NINE_THOUSAND = (
 )
 _MEASURED_S = 8.0
 _BATCHES = 8
+_BATCH = {Sampling.PUBLIC: 10, Sampling.EXTERNAL: 1 << 14}
+"""Walks of a period; external sampling shares them out among threads by the thousand."""
 _CONTEST_BOARDS = 300
 
 Report = dict[str, Any]
@@ -71,7 +73,7 @@ def _speeds(
         formed = settings.model_copy(update={"trainer": trainer})
         cards = cards_for(formed)
         samplers = {count: make_sampler(formed, tree, cards, count) for count in threads}
-        rates = {count: _rate(form, 10 if sampling is Sampling.PUBLIC else 1000) for count, form in samplers.items()}
+        rates = {count: _rate(form, _BATCH[sampling]) for count, form in samplers.items()}
         memory = sum(array.nbytes for array in samplers[threads[0]].state().values())
         found[str(sampling)] = {"bytes": memory} | {
             f"threads={count}": {

@@ -218,13 +218,14 @@ def test_number_of_rivers():
         canonical_boards(6)
 
 
-def test_number_of_holes_and_flops():
+@pytest.mark.parametrize(("cards", "classes"), [(3, 1_286_792), (4, 13_960_050)])
+def test_number_of_holes_and_boards(cards, classes):
     hands = hand_cards_array()
     count = 0
-    for board in canonical_boards(3).tolist():
-        live = ~np.isin(hands, board).any(axis=1)
-        count += np.unique(canonical_hands(board)[live]).size
-    assert count == 1_286_792
+    for board in canonical_boards(cards).tolist():
+        live = ~(hands[:, :, None] == board).any(axis=(1, 2))
+        count += np.count_nonzero(np.bincount(canonical_hands(board)[live]))
+    assert count == classes
 
 
 @pytest.mark.parametrize(

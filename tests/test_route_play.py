@@ -151,3 +151,8 @@ def test_rows_are_kept_and_those_of_another_job_refused(tmp_path: Path) -> None:
         route_play._kept(path, replace(job, seed=2), spots)
     with pytest.raises(ScoreError, match="a row of here: expected one of there"):
         route_play._kept(path, job, [(1, replace(played, where="there"), played.record.state)])
+    for other in (b"one line of notes", b"notes\nof two lines", b"\xff\xfe\n"):
+        path.write_bytes(other)
+        with pytest.raises(ScoreError, match="or another file"):
+            route_play._kept(path, job, spots)
+        assert path.read_bytes() == other

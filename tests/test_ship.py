@@ -12,6 +12,7 @@ from benchmarks import ship
 from benchmarks.blueprint import Report
 from benchmarks.ship import OPPONENTS, demands, main
 from blueprints.settings import load_settings, settings_text, shipped_settings
+from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
 from bot import cli
 
@@ -48,14 +49,26 @@ def test_runs_that_were_merged_ship_with_all_their_logs(tmp_path, monkeypatch, c
         assert cli.main([*train, "--threads", "1"]) == 0
     assert cli.main(["blueprint", "merge", "1/leduc.blueprint", "2/leduc.blueprint", "--out", "both.blueprint"]) == 0
     command = ["-", "data", "--file", "both.blueprint", "--boards", "20", "--self-boards", "20", "--threads", "1"]
-    main([*command, "--log", "1/log.jsonl", "--log", "2/log.jsonl"])
+    parts = ["--part", "1/leduc.blueprint", "--part", "2/leduc.blueprint"]
+    main([*command, *parts, "--log", "1/log.jsonl", "--log", "2/log.jsonl"])
     assert [json.loads(line)["number"] for line in Path("data/leduc.log.jsonl").read_text().splitlines()] == [1, 1, 2]
     report = json.loads(Path("data/leduc.json").read_text())
     assert [run["walks"] for run in report["training"]["runs"]] == [50, 100]
     assert report["run"] == "merged"
+    assert 0 < report["8 bits against 32"]["interval_95"] < 5
+    assert abs(report["8 bits against 32"]["mbb"]) < 5
+    logs = ["--log", "1/log.jsonl", "--log", "2/log.jsonl"]
     capsys.readouterr()
-    assert main([*command, "--log", "1/log.jsonl"]) == 2
-    assert "logs of [50] walks: expected the 150 of the file" in capsys.readouterr().err
+    for wrong, said in (
+        ([*command, *logs[:2]], "logs of [50] walks: expected those of the file's runs, [50, 100]"),
+        ([*command, *logs[2:], *logs[:2]], "logs of [100, 50] walks: expected those of the file's runs, [50, 100]"),
+        ([*command, *parts[2:], *logs], "leduc.blueprint: not what 2/leduc.blueprint merge to: expected that"),
+        (["1", "data", *logs], "--log and --part with the run 1: expected - in its place, or neither"),
+        (["1", shipped_blueprint().parent], "holds what ships now, which this is compared with: expected another"),
+    ):
+        assert main([*map(str, wrong)]) == 2
+        err = capsys.readouterr().err
+        assert said in err.splitlines()[-1]
 
 
 def test_a_run_becomes_four_files(tmp_path, monkeypatch, capsys):
@@ -150,6 +163,7 @@ GOOD: Report = {
         "always-fold": {"interval_95_mbb": [715.0, 725.0]},
         "random": {"interval_95_mbb": [1000.1, 9000.0]},
     },
+    "buckets": {"river": {"live hands": 145_350_179, "highest": 999, "buckets": 1000}},
     "responder": {
         "this": {"interval_95_mbb": [300.0, 310.0]},
         "ships": {"interval_95_mbb": [290.0, 300.0]},
@@ -172,8 +186,9 @@ GOOD: Report = {
         (("matches", "random", "interval_95_mbb"), [1000.0, 9000.0], [3]),
         (("preflop", "most folds to one raise", "QQ"), 1 / 255, [4]),
         (("preflop", "most folds to one raise"), {"AA": 0.0004, "KK": 0.0004, "QQ": 0.0004}, [4]),
-        (("responder", "this", "interval_95_mbb"), [300.1, 310.0], [5]),
-        (("local best response", "this", "interval_95_mbb"), [2000.1, 4000.0], [6]),
+        (("responder", "this", "interval_95_mbb"), [300.1, 310.0], [6]),
+        (("local best response", "this", "interval_95_mbb"), [2000.1, 4000.0], [7]),
+        (("buckets", "river", "highest"), 1000, [5]),
     ],
 )
 def test_what_is_demanded(place, value, unmet):
@@ -190,7 +205,7 @@ def test_what_is_demanded(place, value, unmet):
 def test_without_an_exact_value_an_estimate_says_so():
     report = copy.deepcopy(GOOD)
     del report["always-fold, all boards"], report["preflop"], report["local best response"]["ships"]
-    del report["responder"]
+    del report["responder"], report["buckets"]
     report["expectation"]["always-fold"] = {"mbb": 727.0, "interval_95": 3.0}
     found = demands(report)
     assert [demand["met"] for demand in found] == [True] * 4

@@ -91,7 +91,9 @@ def test_the_evaluation_beside_it_is_of_this_file_and_meets_what_is_demanded(blu
         assert match["hands"] >= LEAST_HANDS, opponent
     assert report["matches"]["decisions not made as they should have been"] == 0
     # The standing opponent's file is from before responders and local best responses were asked.
-    assert len(report["demands"]) == (5 if blueprint.path.name == SLUMBOT_STYLE else 6 + ("responder" in report))
+    assert len(report["demands"]) == (
+        5 if blueprint.path.name == SLUMBOT_STYLE else 6 + ("responder" in report) + ("buckets" in report)
+    )
     assert [demand["demand"] for demand in report["demands"] if not demand["met"]] == []
     assert report["met"] is True
 

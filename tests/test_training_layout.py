@@ -11,7 +11,7 @@ from trained import endgame, kuhn, no_limit_leduc, short_deck
 
 from blueprints.settings import load_settings
 from blueprints.train.layout import Parts, bases_of, cut
-from blueprints.train.public import Tables
+from blueprints.train.public import Packing
 from blueprints.tree import NOBODY, BettingTree, build_tree
 from solver.vectors import LANES
 
@@ -112,7 +112,8 @@ def test_nodes_rows_and_slots_are_those_of_the_tree(tree: BettingTree) -> None:
 def test_tables_come_back_as_they_were(tree: BettingTree) -> None:
     parts, rng = cut(tree), np.random.default_rng(1)
     buckets = tuple(range(3, 3 + tree.num_streets))
-    tables = Tables(parts, bases_of(parts, buckets), buckets, tuple(edges_of(tree, s) for s in range(tree.num_streets)))
+    edges = tuple(edges_of(tree, street) for street in range(tree.num_streets))
+    tables = Packing(parts, bases_of(parts, buckets), buckets, edges)
     given = [rng.random((len(edges), count), np.float32) for edges, count in zip(tables.edges, buckets, strict=True)]
     packed = tables.packed(given)
     assert np.count_nonzero(packed) == sum(table.size for table in given)

@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 
 from blueprints.cards.interface import Cards
+from blueprints.storage import Blueprint
 from blueprints.train.public import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree
@@ -39,6 +40,11 @@ class Share:
 
     tables: Tables
     weight: float
+
+
+def share_of(file: Blueprint) -> Share:
+    """Runs count by the square of their walks."""
+    return Share(file.strategies(), float(sum(max(run.walks, 1) ** 2 for run in file.runs)))
 
 
 def merge(

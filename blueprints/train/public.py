@@ -86,9 +86,9 @@ class Walker:
             np.zeros((NUM_CARD_ROWS, max(most)), np.int32), edges,
         )  # fmt: skip
 
-    def tables(self, player: int) -> Tables:
+    def tables(self, player: int) -> Packing:
         """How the numbers of a player lie."""
-        return Tables(self.parts, self.bases[player], tuple(self.dealer.cards[player].counts), self.edges)
+        return Packing(self.parts, self.bases[player], tuple(self.dealer.cards[player].counts), self.edges)
 
     def walk(
         self,
@@ -126,7 +126,7 @@ class Walker:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class Packing:
     """Regrets or averages as the walks keep them, seen as tables of each part."""
 
     parts: Parts

@@ -27,6 +27,8 @@ from protocol.game import Game
 SEATS = 2
 _LOTS, _FOLLOWED = 20, 2
 """The boards to learn from in so many parts; for so many of them the strategy is followed."""
+_SURE = 3.0
+"""The strategy counts so many times what an action seems to gain by the luck of the boards alone."""
 _OTHERS = 1 << 40
 
 
@@ -41,7 +43,7 @@ def respond(
     for number, lot in enumerate(lots[:_FOLLOWED], 1):
         sampler.period(number, float(number), lot, tables)
         tell("learning", number / tasks)
-    sampler.take_up(tables, 1.0, 1.0)
+    sampler.take_up(tables, 1.0, _SURE)
     begun = {name: numbers.copy() for name, numbers in sampler.state().items()}
     learnt: list[Tables] = []
     for seat in range(SEATS):

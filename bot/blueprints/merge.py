@@ -15,10 +15,10 @@ from protocol.errors import BlueprintError, ConfigError
 
 if TYPE_CHECKING:
     from blueprints.storage import Blueprint, Training
-    from blueprints.train.merge import Share
 
 _COMMAND: Final = "paratus blueprint merge"
-_BOARDS: Final = 2000
+BOARDS: Final = 2000
+"""On which reaches are estimated, if it is not said otherwise."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="write the blueprint here")
     parser.add_argument(
-        "--boards", type=int, default=_BOARDS, metavar="N",
-        help=f"on which it is found how often each bucket is come to; default: {_BOARDS}",
+        "--boards", type=int, default=BOARDS, metavar="N",
+        help=f"on which it is found how often each bucket is come to; default: {BOARDS}",
     )  # fmt: skip
     add_threads(parser)
     parser.add_argument("--json", action="store_true", help="print data instead of text")
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_command(options: argparse.Namespace) -> int:
     """Merge them and write the file."""
     from blueprints.storage import write_blueprint
-    from blueprints.train.merge import merge
+    from blueprints.train.merge import merge, share_of
 
     if len(options.files) < 2:
         raise ConfigError(f"{options.files[0]} alone: expected two files at least")
@@ -56,7 +56,7 @@ def run_command(options: argparse.Namespace) -> int:
     cards = ready_cards(first, _COMMAND)
     with ShareBar("boards", _COMMAND) as bar:
         tables = merge(
-            first.game, first.tree, cards, [_share(file) for file in files], boards=options.boards,
+            first.game, first.tree, cards, list(map(share_of, files)), boards=options.boards,
             threads=options.threads, tell=bar.show,
         )  # fmt: skip
     digest = write_blueprint(
@@ -90,12 +90,6 @@ def _check_alike(files: Sequence[Blueprint]) -> None:
                     "or both have learnt from the same boards"
                 )
             seen[run.seed] = file
-
-
-def _share(file: Blueprint) -> Share:
-    from blueprints.train.merge import Share
-
-    return Share(file.strategies(), float(sum(max(run.walks, 1) ** 2 for run in file.runs)))
 
 
 def _training(files: Sequence[Blueprint]) -> Training:

@@ -176,7 +176,7 @@ def _train(run: Run, periods: int, seconds: float) -> bool:
         left = min((periods - period.number) * run.settings.trainer.walks / walks, seconds - period.seconds)
         print(
             f"period {period.number:,} of {periods:,}, {duration_text(max(left, 0.0))} left: {period.walks:,} walks "
-            f"({short(walks)} a second), {updates:.2g} updates a second, "
+            f"({short(walks)} a second), {period.updates:.2g} updates ({updates:.2g} a second), "
             f"positive regret {short(period.regret_mbb)} mbb a hand",
             file=sys.stderr,
             flush=True,
