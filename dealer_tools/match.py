@@ -19,6 +19,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -301,21 +302,23 @@ def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-_NO_RECORD: Final = {"fallbacks": None, "hands_from_log": None}
+_NO_RECORD: Final = {"fallbacks": None, "by_blueprint": None, "hands_from_log": None}
 
 
-def _record(plan: Plan, folder: Path, name: str) -> dict[str, int]:
+def _record(plan: Plan, folder: Path, name: str) -> dict[str, Any]:
     """The stores of an agent of ours, made complete: decisions that were replaced, and hands added from the log."""
     fallbacks = added = 0
+    by_blueprint: Counter[str] = Counter()
     for leg in plan.legs:
         path = folder / leg.name / f"{name}.sqlite"
         added += complete_store(path, folder / leg.name / "match.log", plan.game, name, plan.hands, plan.settings(name))
         reader = StoreReader(path)
         try:
             fallbacks += reader.fallbacks()
+            by_blueprint.update(reader.off_tree())
         finally:
             reader.close()
-    return {"fallbacks": fallbacks, "hands_from_log": added}
+    return {"fallbacks": fallbacks, "by_blueprint": dict(by_blueprint), "hands_from_log": added}
 
 
 def _table(result: dict[str, Any]) -> str:
@@ -334,6 +337,12 @@ def _table(result: dict[str, Any]) -> str:
             spread = f"{player['se_mbb']:9.0f}   {interval:<21}"
         fallbacks = "-" if player["fallbacks"] is None else player["fallbacks"]
         lines.append(f"{name:24}{player['chips']:+12,.0f}{player['mean_mbb']:+10.0f}{spread}{fallbacks:>9}")
+        counts = player["by_blueprint"]
+        if counts and counts["translated"]:
+            notes.append(
+                f"{name}: of {counts['decisions']:,} decisions by its blueprint {counts['translated']:,} were after "
+                f"bets that this has not: {counts['jumps']:,} by the nearest it has, {counts['replaced']:,} made legal"
+            )
         if player["hands_from_log"]:
             notes.append(
                 f"{name}: was killed before it saw the end of {player['hands_from_log']} hands: added from the log"

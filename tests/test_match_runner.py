@@ -138,6 +138,7 @@ def test_the_result_is_what_the_log_says(whole: Path) -> None:
         values = won(whole / "match" / "match.log", name)
         assert player["chips"] == sum(values)
         assert (player["fallbacks"], player["hands_from_log"]) == (0, 0)
+        assert player["by_blueprint"] == dict.fromkeys(("decisions", "translated", "jumps", "replaced"), 0)
         check_estimate(player, [value * 1000 / 100 for value in values])
     score = parse_score_line((whole / "match" / "match.log").read_text().splitlines()[-1])
     assert dict(zip(score.names, score.values, strict=True)) == {
@@ -393,7 +394,7 @@ def test_an_executable_plays(run: Processes) -> None:
     assert ended.code == 0
     players = json.loads(ended.out)["players"]
     assert list(players) == ["stranger", "random"]
-    assert players["stranger"]["fallbacks"] is None
+    assert players["stranger"]["fallbacks"] is players["stranger"]["by_blueprint"] is None
     assert players["random"]["fallbacks"] == 0
 
 

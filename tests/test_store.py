@@ -211,6 +211,21 @@ def test_fallbacks_are_counted_over_all_matches(tmp_path):
         assert reader.matches() == [1, 2]
 
 
+def test_decisions_that_the_tree_has_not_are_counted(tmp_path):
+    said = (
+        '{"node": 0}', '{"node": 7, "translated": 1}', '{"node": 3, "translated": 2, "jumps": 1, "replaced": 1}',
+        '{"node": 4, "replaced": 2}', "", '{"margin": 3, "jumps": 1}', '"node"',
+    )  # fmt: skip
+    for _ in range(2):
+        store = open_store(tmp_path / "s")
+        for hand, details in enumerate(said):
+            policy = alike((CALL,), (1.0,), Origin("blueprint", details=details))
+            store.add_decision(*a_decision(hand, policy=policy))
+        store.close()
+    with reading(tmp_path / "s") as reader:
+        assert reader.off_tree() == {"decisions": 8, "translated": 4, "jumps": 2, "replaced": 4}
+
+
 # --- Resuming -------------------------------------------------------------------------------------------------------
 
 
