@@ -32,7 +32,7 @@ def walked(blueprint: Blueprint, player: int, boards: Sequence[tuple[int, ...]])
     tables = [mine, theirs] if player == 0 else [theirs, mine]
     weights = walker.tables(0).packed(tables[0]), walker.tables(1).packed(tables[1])
     pairs = walker.dealer.num_pairs()
-    return [walker.walk(board, weights).values[player].sum() / pairs for board in boards]
+    return [walker.walk(walker.ready(board), weights).values[player].sum() / pairs for board in boards]
 
 
 def strengths(boards: np.ndarray) -> np.ndarray:

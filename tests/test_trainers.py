@@ -107,7 +107,7 @@ def one_iteration(
         learnt, average = before.copy(), np.zeros_like(regrets)
         played = regrets if follows else learnt
         training = Training(learnt, average, np.float32(1.0), True)
-        walked = trainer._walker.walk(board, (played, played), training=training)
+        walked = trainer._walker.walk(trainer._walker.ready(board), (played, played), training=training)
         added += learnt.astype(np.float64) - before
         averages += average
         value += float(walked.values[0].sum())

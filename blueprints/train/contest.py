@@ -59,7 +59,7 @@ def contest(
         for number in range(boards):
             board = walkers[0].dealer.draw(rng)
             for seat, walker in enumerate(walkers):
-                values = walker.walk(board, weights[seat], pool=pool if threads > 1 else None).values
+                values = walker.walk(walker.ready(board), weights[seat], pool=pool if threads > 1 else None).values
                 won[number, seat] = values[seat].sum() / pairs
             if number >= 1:
                 tell(number + 1, _score(won[: number + 1]))

@@ -15,7 +15,7 @@ from blueprints.train import walk
 from blueprints.train.deals import Dealer, Ranges
 from blueprints.train.layout import F32, I32, Bases, Parts, bases_of, cut
 from blueprints.train.memory import bytes_of
-from blueprints.train.walk import Frames, Pairs, Scratch, Strategies, Training
+from blueprints.train.walk import Deal, Frames, Pairs, Scratch, Strategies, Training
 from blueprints.tree import BettingTree
 from protocol.cards import Card
 from protocol.errors import BlueprintError
@@ -29,6 +29,15 @@ _LEAST, _TINY = 1.0, 1e-30
 """What keeps the strategy of buckets that never came, and what keeps from dividing by nothing."""
 _LAYOUT: Final = 2
 """Of the numbers in a checkpoint: by lanes of roots."""
+
+
+class Dealt(NamedTuple):
+    """A board, ready for a walk."""
+
+    deal: Deal
+    hands: npt.NDArray[np.intp]
+    """Their numbers, in order of strength."""
+    pairs: Pairs
 
 
 class Walked(NamedTuple):
@@ -55,7 +64,8 @@ class Walker:
     frame: Frames
     scratches: tuple[Scratch, ...]
     """One a thread."""
-    pairs: Pairs
+    pairs: tuple[Pairs, Pairs]
+    """Of the board that is walked, and of the next, which may be dealt meanwhile."""
     numbers: I32
     """For looking for pairs."""
     edges: tuple[range, ...]
@@ -82,7 +92,7 @@ class Walker:
         return cls(
             game, dealer, parts, bases, int(parts.street[0]), aligned_zeros(size), frame,
             tuple([_scratch(parts, most, dealer.num_hands) for _ in range(threads)]),
-            Pairs(*[np.zeros((2, game.num_rounds, *shape), np.int32) for shape in _pairs_shapes(dealer.num_hands)]),
+            (_no_pairs(game, dealer.num_hands), _no_pairs(game, dealer.num_hands)),
             np.zeros((NUM_CARD_ROWS, max(most)), np.int32), edges,
         )  # fmt: skip
 
@@ -90,16 +100,22 @@ class Walker:
         """How the numbers of a player lie."""
         return Packing(self.parts, self.bases[player], tuple(self.dealer.cards[player].counts), self.edges)
 
+    def ready(self, board: tuple[Card, ...], place: int = 0) -> Dealt:
+        """Deal a board, in one of two places: what was dealt there before is gone. One thread at a time."""
+        deal, hands = self.dealer.deal(board)
+        walk.find_pairs(deal, self.pairs[place], self.numbers)
+        return Dealt(deal, hands, self.pairs[place])
+
     def walk(
         self,
-        board: tuple[Card, ...],
+        dealt: Dealt,
         weights: tuple[F32, F32],
         ranges: Ranges = (None, None),
         training: Training | None = None,
         pool: ThreadPoolExecutor | None = None,
     ) -> Walked:
         """One walk."""
-        deal, hands = self.dealer.deal(board)
+        deal, hands, pairs = dealt
         size, first, last = deal.order.size, self.first, self.game.num_rounds - 1
         step = int(self.frame.roots[first]) * size
         for player, weight in enumerate(ranges):
@@ -109,8 +125,7 @@ class Walker:
         strategies = Strategies(*weights, np.stack([bases.at for bases in self.bases]), self.bases[0].stride)
         if training is None:
             training = Training(weights[0], weights[0], np.float32(0.0), False)
-        walk.find_pairs(deal, self.pairs, self.numbers)
-        fixed = self.parts, deal, self.pairs, strategies, training, self.frame, self.shared
+        fixed = self.parts, deal, pairs, strategies, training, self.frame, self.shared
         counts = np.zeros((2, 2 * (last - first) + 2), np.int64)
         calls = [(*fixed, scratch, *counts) for scratch in self.scratches]
         if pool is None or len(calls) == 1:
@@ -207,11 +222,19 @@ class PublicSampling:
         played = self._regrets if follow is None else self._tables.packed(follow)
         first, second = (self._regrets if player == learner else played for player in range(2))
         weights, updates = (first, second), 0
-        for _ in range(walks):
-            board = self._walker.dealer.draw(rng)
-            updates += self._walker.walk(board, weights, self._ranges, training, self._pool).pairs
+        for dealt in self._dealt(rng, walks):
+            updates += self._walker.walk(dealt, weights, self._ranges, training, self._pool).pairs
         self._weight += weight * walks
         return updates
+
+    def _dealt(self, rng: np.random.Generator, walks: int) -> Iterator[Dealt]:
+        """Boards, each dealt while the one before is walked: a thread that deals joins the walk when it has done so."""
+        walker, coming = self._walker, None
+        for number in range(walks):
+            dealt = walker.ready(walker.dealer.draw(rng), number % 2) if coming is None else coming.result()
+            if self._pool is not None and number + 1 < walks:
+                coming = self._pool.submit(walker.ready, walker.dealer.draw(rng), (number + 1) % 2)
+            yield dealt
 
     def take_up(self, followed: Sequence[npt.NDArray[Any]], more: float, noise: float) -> None:
         """After periods that followed a strategy: as if that had been learnt here, by `more` times as much weight.
@@ -252,7 +275,7 @@ class PublicSampling:
     def working_bytes(self) -> int:
         """The tree in parts, and what walks write into."""
         walker = self._walker
-        return bytes_of(walker.parts, *walker.bases, walker.frame, *walker.scratches, walker.pairs, [walker.shared])
+        return bytes_of(walker.parts, *walker.bases, walker.frame, *walker.scratches, *walker.pairs, [walker.shared])
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """What a checkpoint must hold."""
@@ -288,8 +311,9 @@ def _frames(parts: Parts, most: list[int], hands: int) -> tuple[Frames, int]:
     return Frames(reaches, values, roots, coefficients, sums), at
 
 
-def _pairs_shapes(hands: int) -> tuple[tuple[int, ...], ...]:
-    return (NUM_CARD_ROWS + 1,), (2 * hands,), (hands, 2)
+def _no_pairs(game: Game, hands: int) -> Pairs:
+    shapes = (NUM_CARD_ROWS + 1,), (2 * hands,), (hands, 2)
+    return Pairs(*[np.zeros((2, game.num_rounds, *shape), np.int32) for shape in shapes])
 
 
 def _scratch(parts: Parts, most: list[int], hands: int) -> Scratch:
