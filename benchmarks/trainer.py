@@ -40,28 +40,34 @@ _BATCH = {Sampling.PUBLIC: 10, Sampling.EXTERNAL: 1 << 14}
 _CONTEST_BOARDS = 300
 
 Report = dict[str, Any]
+CardsFor = Callable[[BlueprintSettings], Cards]
 
 
 def run(contest_seconds: float | None = None, threads: Sequence[int] = (1, 2)) -> Report:
     """Speeds; with `contest_seconds` also the contest, on `small`, after so many CPU seconds of training each."""
     elsewhere = Elsewhere()
-    small, standard = load_settings("small"), load_settings("standard")
-    cards = Blueprint.open(shipped_blueprint()).cards(tables_folder())
-    speeds = {name: _speeds(name, settings, lambda settings: cards, threads)
-              for name, settings in (("small", small), ("standard", standard))}  # fmt: skip
-    buckets = CardSettings(flop=1000, turn=1000, river=500)
-    third = standard.model_copy(update={"menu": _NINE_THOUSAND, "cards": buckets})
-    speeds["9,000 decisions"] = _speeds("9,000 decisions", third, made_up_cards, threads)
-    report: Report = {"speeds": speeds}
+    subjects = _subjects()
+    report: Report = {"speeds": {name: _speeds(name, *subject, threads) for name, subject in subjects.items()}}
     if contest_seconds is not None:
-        report["contest"] = _contest(small, cards, contest_seconds)
+        settings, cards_for = next(iter(subjects.values()))
+        report["contest"] = _contest(settings, cards_for(settings), contest_seconds)
     report["cores_busy_elsewhere"] = elsewhere.cores()
     return report
 
 
-def _speeds(
-    name: str, settings: BlueprintSettings, cards_for: Callable[[BlueprintSettings], Cards], threads: Sequence[int]
-) -> Report:
+def _subjects() -> dict[str, tuple[BlueprintSettings, CardsFor]]:
+    small, standard = load_settings("small"), load_settings("standard")
+    cards = Blueprint.open(shipped_blueprint()).cards(tables_folder())
+    buckets = CardSettings(flop=1000, turn=1000, river=500)
+    third = standard.model_copy(update={"menu": _NINE_THOUSAND, "cards": buckets})
+    return {
+        "small": (small, lambda settings: cards),
+        "standard": (standard, lambda settings: cards),
+        "9,000 decisions": (third, made_up_cards),
+    }
+
+
+def _speeds(name: str, settings: BlueprintSettings, cards_for: CardsFor, threads: Sequence[int]) -> Report:
     tree = build_tree(settings.load_game(), settings.load_menu())
     counts = cards_for(settings).counts
     pairs = [len(tree.does[tree.first[nodes.start] : tree.first[nodes.stop]]) * count

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import convergence
+from benchmarks import convergence, trainer
 from benchmarks.machine import Elsewhere, product_s
 from benchmarks.solver import OWN, STORAGES, load_spots
+from blueprints.cards.made_up import made_up_tables
+from blueprints.settings import load_settings
+from blueprints.tree import build_tree
 from bot import bench, cli
 
 ENDGAME = OWN / "river-large-pot.txt"
@@ -189,3 +192,34 @@ def test_curves_are_written_drawn_and_resumed(endgames, tmp_path, capsys):
     assert convergence.main(arguments) == 0  # nothing left to run
     assert (out / "curves.json").read_bytes() == written
     assert Path(out / "river-large-pot.svg").is_file()
+
+
+def test_the_trainer_in_json(call, monkeypatch):
+    """Both forms, threads, and the contest, too short to say anything."""
+    monkeypatch.setattr(trainer, "_MEASURED_S", 0.08)
+    monkeypatch.setattr(trainer, "_CONTEST_BOARDS", 3)
+    settings = load_settings("tiny")
+    tables = made_up_tables(settings.cards)
+    monkeypatch.setattr(trainer, "_subjects", lambda: {"tiny": (settings, lambda asked: tables)})
+    code, out, _ = call("bench", "trainer", "--json", "--contest", "0.05")
+    assert code == 0
+    report = json.loads(out)["trainer"]
+    tree = build_tree(settings.load_game(), settings.load_menu())
+    found = report["speeds"]["tiny"]
+    counts = settings.cards.counts
+    pairs = sum(len(tree.edges(node)) * counts[int(tree.street[node])] for node in range(tree.num_nodes))
+    assert (found["decisions"], found["pairs"]) == (tree.num_nodes, pairs)
+    for form in ("public", "external"):
+        assert found[form]["bytes"] >= 8 * pairs
+        assert found[form]["two_threads_over_one"] > 0
+        for threads in ("threads=1", "threads=2"):
+            rates = found[form][threads]
+            assert rates["updates_per_second"] > rates["walks_per_second"] > 0
+            assert ("pairs_per_second" in rates) == (form == "public")
+    rates = found["public"]["threads=1"]
+    assert rates["pairs_per_second"] == pytest.approx(rates["walks_per_second"] * pairs, rel=1e-3)
+    assert set(report["contest"]["walks"]) == {"public", "external"}
+    assert report["contest"]["boards"] == 3
+    code, out, _ = call("bench", "trainer")
+    assert code == 0
+    assert out.count("tiny") == 4
