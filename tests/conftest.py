@@ -50,6 +50,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return call
 
 
+@pytest.fixture
+def blueprint_command(here: Callable[..., Ended]) -> Callable[..., tuple[int, str, str]]:
+    """`paratus blueprint …` likewise: its exit code, stdout and stderr."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        ended = here("blueprint", *arguments)
+        return ended.code, ended.out, ended.err
+
+    return call
+
+
 # --- Workers ----------------------------------------------------------------------------------------------------------
 
 TOGETHER = {"test_cards_features.py": "cards", "test_cards_tables.py": "cards"}

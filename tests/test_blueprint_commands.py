@@ -12,7 +12,6 @@ from blueprints.lookup import Lookup
 from blueprints.settings import BlueprintSettings, settings_text
 from blueprints.storage import Blueprint, write_blueprint
 from blueprints.tree import build_tree
-from bot import cli
 from bot.blueprints.answers import action_words
 from bot.blueprints.command import COMMANDS
 from bot.study import pictures
@@ -27,17 +26,8 @@ MINE = ("info", "verify", "export")
 
 
 @pytest.fixture
-def call(capsys):
-    """Run a command in this process: its exit code, stdout and stderr."""
-
-    def call_main(*arguments):
-        try:
-            code = cli.main(["blueprint", *map(str, arguments)])
-        except SystemExit as exit_:
-            code = exit_.code
-        return code, *capsys.readouterr()
-
-    return call_main
+def call(blueprint_command):
+    return blueprint_command
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from blueprint_files import small_game, write
 from blueprints.revision import code_revision
 from blueprints.settings import load_settings
 from blueprints.storage import Blueprint
-from bot import cli
 
 CONFIG = """\
 name = "leduc"
@@ -27,18 +26,8 @@ periods = {periods}
 
 
 @pytest.fixture
-def call(capsys, monkeypatch, tmp_path):
-    """Run a command in this process and folder: its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call_main(*arguments):
-        try:
-            code = cli.main(["blueprint", *map(str, arguments)])
-        except SystemExit as exit_:
-            code = exit_.code
-        return code, *capsys.readouterr()
-
-    return call_main
+def call(blueprint_command):
+    return blueprint_command
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from blueprints.storage import MOST_REVISION_CHARS, Blueprint, OneRun, quantise_
 from blueprints.train.contest import Side, contest
 from blueprints.train.merge import Share, merge
 from blueprints.train.trainer import Tables
-from bot import cli
 
 CONFIG = """\
 name = "leduc"
@@ -97,18 +96,8 @@ def test_on_two_threads_the_same_bits() -> None:
 
 
 @pytest.fixture
-def call(capsys, monkeypatch, tmp_path):
-    """Run a command in this process and folder: its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call_main(*arguments):
-        try:
-            code = cli.main(["blueprint", *map(str, arguments)])
-        except SystemExit as exit_:
-            code = exit_.code
-        return code, *capsys.readouterr()
-
-    return call_main
+def call(blueprint_command):
+    return blueprint_command
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.blueprints.configs import add_threads
-from bot.blueprints.files import add_file, file_of, open_whole
+from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
 from bot.study.progress import ShareBar
 from protocol.errors import ConfigError
 
@@ -43,7 +43,6 @@ def run_command(options: argparse.Namespace) -> int:
     from blueprints.learned.training import import_torch, learn
     from blueprints.revision import git_revision
     from blueprints.rollouts import FACTOR, Rollouts
-    from blueprints.shipped import tables_folder
     from strategies.suitable import check_searchable
 
     if options.flops < _LEAST_FLOPS:
@@ -54,10 +53,8 @@ def run_command(options: argparse.Namespace) -> int:
     blueprint = open_whole(file_of(options))
     check_searchable("a network of leaves", blueprint.game)
     folder = options.folder or Path("training") / f"{blueprint.name}-leaves"
-    with ShareBar("tables of buckets", _COMMAND) as bar:
-        cards = blueprint.cards(tables_folder(), lambda task, share, left_s: bar.show(share, task))
-    strategies = [blueprint.strategy(street) for street in range(blueprint.game.num_rounds)]
-    rollouts = Rollouts(blueprint.game, blueprint.tree, cards, strategies, threads=options.threads)
+    cards = ready_cards(blueprint, _COMMAND)
+    rollouts = Rollouts(blueprint.game, blueprint.tree, cards, blueprint.strategies(), threads=options.threads)
     count = -(-options.flops // FLOPS)
     with ShareBar(f"roll-outs of {count * FLOPS:,} flops", _COMMAND) as bar:
         paths = make_examples(blueprint, rollouts, folder, count, lambda done: bar.show(done / count))
