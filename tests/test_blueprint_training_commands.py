@@ -102,6 +102,19 @@ def test_price_of_full_holdem(call, tmp_path, sampling):
     assert "tables of buckets    332 MB, mapped" in out
 
 
+@pytest.mark.proof
+def test_quality_of_a_configuration_is_that_of_the_files_it_makes(call):
+    """Before and after training."""
+    code, out, _ = call("price", "tiny", "--quality", "--json")
+    assert code == 0
+    before = json.loads(out)["quality"]
+    assert [street["buckets"] for street in before["streets"]] == [16, 16, 16]
+    assert call("train", "tiny", "--periods", "1")[0] == 0
+    code, out, _ = call("info", "training/tiny/tiny.blueprint", "--quality", "--json")
+    assert code == 0
+    assert json.loads(out)["quality"] == before
+
+
 def test_train_and_go_on(call, config):
     code, out, err = call("train", config, "--threads", "1")
     assert code == 0
@@ -203,6 +216,7 @@ def test_refused(call, config, tmp_path):
         (("train", config, "--hours", "0"), "--hours 0.0: expected more than 0"),
         (("train", config, "--threads", "0"), "expected 1 to 256"),
         (("price", "nothing"), "expected one of"),
+        (("price", config, "--quality"), "--quality of leduc: expected a game of hold'em's buckets"),
         (("info", "other.blueprint", "--quality"), "card abstraction"),
     ):
         code, out, err = call(*arguments)

@@ -38,8 +38,13 @@ def run_command(options: argparse.Namespace) -> int:
     else:
         _print(blueprint)
         if measured is not None:
-            print(f"\non {measured.sample:,} hands on boards of each street:\n{measured}")
+            print(f"\n{quality_text(measured)}")
     return 0
+
+
+def quality_text(measured: Quality) -> str:
+    """A line a street."""
+    return f"on {measured.sample:,} hands on boards of each street:\n{measured}"
 
 
 def _quality(blueprint: Blueprint) -> Quality:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.blueprints.configs import add_config, add_threads, grow_tree
+from bot.blueprints.info import quality_text
 from bot.study.progress import ShareBar
+from protocol.errors import ConfigError
 
 if TYPE_CHECKING:
+    from blueprints.cards.quality import Quality
     from blueprints.price import Price
     from blueprints.settings import BlueprintSettings
 
@@ -22,23 +26,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The configuration."""
     add_config(parser)
     add_threads(parser)
+    parser.add_argument(
+        "--quality",
+        action="store_true",
+        help="make its buckets, too, and measure how much they cannot tell apart (minutes)",
+    )
     parser.add_argument("--json", action="store_true", help="print data instead of text")
 
 
 def run_command(options: argparse.Namespace) -> int:
     """Measure for a few seconds and print it."""
-    from blueprints.price import find_price
+    from blueprints.price import find_price, is_holdem
     from blueprints.settings import load_settings
 
     settings = load_settings(options.config)
+    if options.quality and not is_holdem(settings.load_game()):
+        raise ConfigError(f"--quality of {settings.game}: expected a game of hold'em's buckets")
     tree = grow_tree(settings, _COMMAND)
     with ShareBar("speed", _COMMAND) as bar:
         price = find_price(settings, tree, threads=options.threads, tell=bar.show)
+    measured = _quality(settings, options.threads) if options.quality else None
     if options.json:
-        print(json.dumps({"settings": settings.model_dump(mode="json"), **_data(price, options.threads)}, indent=1))
+        data = {"settings": settings.model_dump(mode="json"), **_data(price, options.threads)}
+        print(json.dumps(data | ({"quality": asdict(measured)} if measured else {}), indent=1))
     else:
         _print(settings, price, options.threads)
+        if measured is not None:
+            print(f"\n{quality_text(measured)}")
     return 0
+
+
+def _quality(settings: BlueprintSettings, threads: int) -> Quality:
+    """Of buckets that are made for this and dropped."""
+    from tempfile import TemporaryDirectory
+
+    from blueprints.cards.centroids import build_centroids
+    from blueprints.cards.holdem import HoldemCards
+    from blueprints.cards.quality import quality
+
+    with TemporaryDirectory() as folder, ShareBar("buckets", _COMMAND) as bar:
+
+        def show(task: str, share: float, left_s: float) -> None:
+            bar.show(share, task)
+
+        centroids = build_centroids(settings.cards, threads=threads, progress=show)
+        cards = HoldemCards.open(centroids, Path(folder), rivers=False, threads=threads, progress=show)
+        return quality(cards, threads=threads, progress=show)
 
 
 def _data(price: Price, threads: int) -> dict[str, Any]:
