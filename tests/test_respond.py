@@ -42,6 +42,18 @@ def test_against_what_is_nearly_optimal_it_wins_nearly_nothing() -> None:
     assert score.chips < exact + score.interval_chips
 
 
+def test_from_next_to_nothing_it_plays_as_the_strategy_does() -> None:
+    """Of one board nothing is learnt but regrets that are not played: what it wins from itself is nothing."""
+    here = leduc()
+    tables = [table.copy() for table in here.public(seed=1).averages()]
+    told = []
+    score = respond(
+        here.game, here.tree, here.cards, tables, boards=1, test_boards=50, tell=lambda what, share: told.append(share)
+    )
+    assert abs(score.chips) < 1e-6
+    assert max(told) == 1.0
+
+
 def test_the_command(capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "leduc.toml").write_text('name = "leduc"\ngame = "leduc"\nmenu = "100%,a / a"\n[trainer]\nwalks = 50\n')

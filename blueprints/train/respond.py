@@ -38,9 +38,10 @@ def respond(
 ) -> Score:  # fmt: skip
     """What a responder wins that has learnt from so many boards in each seat; `tell` hears what is done of what."""
     lots = np.diff(np.linspace(0, boards, min(_LOTS, boards) + 1).astype(int)).tolist()
-    tasks = _FOLLOWED + SEATS * (len(lots) - _FOLLOWED)
+    following, own = lots[:_FOLLOWED], lots[_FOLLOWED:]
+    tasks = len(following) + SEATS * len(own)
     sampler = PublicSampling(game, tree, cards, seed=seed, threads=threads)
-    for number, lot in enumerate(lots[:_FOLLOWED], 1):
+    for number, lot in enumerate(following, 1):
         sampler.period(number, float(number), lot, tables)
         tell("learning", number / tasks)
     sampler.take_up(tables, 1.0, _SURE)
@@ -48,9 +49,9 @@ def respond(
     learnt: list[Tables] = []
     for seat in range(SEATS):
         sampler.restore(begun)
-        for number, lot in enumerate(lots[_FOLLOWED:], 1):
-            sampler.period(_FOLLOWED + number, float(_FOLLOWED + number), lot, tables, learner=seat)
-            tell("learning", (_FOLLOWED + seat * (len(lots) - _FOLLOWED) + number) / tasks)
+        for number, lot in enumerate(own, 1 + len(following)):
+            sampler.period(number, float(number), lot, tables, learner=seat)
+            tell("learning", (number + seat * len(own)) / tasks)
         learnt.append(sampler.averages())
     del sampler, begun
     # Boards that it has not learnt from. Each seat's decisions are its own: one strategy can hold both.
