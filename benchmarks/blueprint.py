@@ -35,7 +35,7 @@ from blueprints.train.contest import Score, Side, contest
 from blueprints.train.merge import merge, share_of
 from blueprints.train.trainer import make_sampler
 from blueprints.tree import CALLED, FOLDED, BettingTree
-from bot.blueprints.merge import BOARDS
+from bot.blueprints.merge import BOARDS, check_alike
 from bot.study.progress import ShareBar, short
 from protocol.errors import BlueprintError, ParatusError
 from protocol.hands import NUM_CLASSES, hand_classes_array, parse_class
@@ -131,7 +131,12 @@ def averages_of(run: Path, blueprint: Blueprint, cards: Cards) -> tuple[F32, ...
 
 def merged_averages(parts: Sequence[Path], blueprint: Blueprint, cards: Cards, threads: int) -> tuple[F32, ...]:
     """What files were merged to before it was rounded; `BlueprintError` if that is not this blueprint."""
-    shares = [share_of(Blueprint.open(path, verify=True)) for path in parts]
+    files = [Blueprint.open(path, verify=True) for path in parts]
+    check_alike(files)
+    shares = list(map(share_of, files))
+    first = files[0]
+    if (first.tree.digest, first.header.cards) != (blueprint.tree.digest, blueprint.header.cards):
+        raise BlueprintError(f"{first.path}: of other bets or buckets than {blueprint.path}: expected its parts")
     with ShareBar("merges again", "blueprint") as bar:
         averages = merge(
             blueprint.game, blueprint.tree, cards, shares, boards=BOARDS, threads=threads, tell=bar.show
@@ -140,7 +145,9 @@ def merged_averages(parts: Sequence[Path], blueprint: Blueprint, cards: Cards, t
         nodes = blueprint.tree.nodes_of(street)
         first = blueprint.tree.first[nodes.start : nodes.stop + 1]
         if len(average) and not np.array_equal(quantise_nodes(average, first - first[0]), blueprint.strategy(street)):
-            raise BlueprintError(f"{blueprint.path}: not what {', '.join(map(str, parts))} merge to: expected that")
+            raise BlueprintError(
+                f"{blueprint.path}: not what {', '.join(map(str, parts))} merge to on {BOARDS:,} boards: expected that"
+            )
     return averages
 
 
@@ -238,6 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     begun = time.monotonic()
     try:
+        if options.run is not None and options.part:
+            raise BlueprintError("--run and --part: expected one of the two")
         blueprint = Blueprint.open(options.file or shipped_blueprint(), verify=True)
         report = evaluate(blueprint, options.run, options.part, options.boards, options.self_boards, options.threads)
     except ParatusError as error:

@@ -75,6 +75,8 @@ def ship(
         name = str(read_checkpoint(run).identity.settings["name"])
         source = Blueprint.open(file or run / f"{name}.blueprint", verify=True)
         log = log_text(log_of(run, source))
+    _tell(f"{source.path} is measured over all hands first; then come matches, which take longer")
+    report = evaluate(source, run, options.part, options.boards, options.self_boards, options.threads)
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, data in (
         ("blueprint", source.path.read_bytes()),
@@ -83,10 +85,9 @@ def ship(
     ):
         _write(folder / f"{name}.{suffix}", data)
     blueprint = Blueprint.open(folder / f"{name}.blueprint")
-    _tell(f"{blueprint.path} and what belongs to it are written; now it is measured, which takes longer")
-    report = evaluate(blueprint, run, options.part, options.boards, options.self_boards, options.threads)
+    _tell(f"{blueprint.path} and what belongs to it are written")
     matches = matches or Path("matches") / f"ship-{blueprint.digest[:12]}-{options.hands}"
-    merged = "merged" if blueprint.header.training.runs else "gone"
+    merged = "merged" if len(blueprint.runs) > 1 else "gone"
     report["cpu"], report["run"] = cpu(), merged if run is None else "there"
     report["matches"] = play_matches(blueprint, matches, options.hands)
     if is_holdem(blueprint):

@@ -52,12 +52,20 @@ _STRATEGY: Final = "strategy_"
 
 
 class OneRun(BaseModel):
-    """Boards that a strategy has learnt from: the first so many of a seed."""
+    """A run that a strategy is of, or one of several that were merged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     seed: int = Field(ge=0)
     walks: int = Field(ge=0)
+    """With those of the file that it began from."""
+    before: tuple[int, ...] = Field(default=(), max_length=MOST_RUNS)
+    """Seeds of that file."""
+
+    @property
+    def seeds(self) -> frozenset[int]:
+        """Of all boards that it has learnt from."""
+        return frozenset((self.seed, *self.before))
 
 
 class Training(BaseModel):
@@ -73,7 +81,7 @@ class Training(BaseModel):
     revision: str = Field(default="", max_length=MOST_REVISION_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
     """Of the code."""
     runs: tuple[OneRun, ...] = Field(default=(), max_length=MOST_RUNS)
-    """That were merged, or begun from and gone on with; none if it is one run's from its beginning."""
+    """More than one if they were merged; none if it is one that began from nothing."""
 
 
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
@@ -249,7 +257,7 @@ class Blueprint:
 
     @property
     def runs(self) -> tuple[OneRun, ...]:
-        """All that it has learnt from."""
+        """Those that it is of."""
         training = self.header.training
         return training.runs or (OneRun(seed=self.settings.trainer.seed, walks=training.walks),)
 

@@ -58,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _drop_output()
         return 1 if isinstance(error, BrokenPipeError) else _fail(given, str(error), 1)
+    except MemoryError as error:
+        return _fail(given, f"out of memory: {error}: expected a machine that has more", 1)
     except KeyboardInterrupt:
         return _fail(given, "interrupted", _INTERRUPTED)
 

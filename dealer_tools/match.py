@@ -337,7 +337,7 @@ def _table(result: dict[str, Any]) -> str:
             spread = f"{player['se_mbb']:9.0f}   {interval:<21}"
         fallbacks = "-" if player["fallbacks"] is None else player["fallbacks"]
         lines.append(f"{name:24}{player['chips']:+12,.0f}{player['mean_mbb']:+10.0f}{spread}{fallbacks:>9}")
-        counts = player["by_blueprint"]
+        counts = player.get("by_blueprint")  # results were written without it once
         if counts and counts["translated"]:
             notes.append(
                 f"{name}: of {counts['decisions']:,} decisions by its blueprint {counts['translated']:,} were after "

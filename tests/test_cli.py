@@ -250,6 +250,7 @@ def test_bad_usage_of_other_commands(call, arguments, expected):
             "paratus fake: [Errno 13] Permission denied: '/there'\n",
         ),
         (BrokenPipeError(32, "Broken pipe"), 1, ""),
+        (MemoryError("too much"), 1, "paratus fake: out of memory: too much: expected a machine that has more\n"),
         (KeyboardInterrupt(), 130, "paratus fake: interrupted\n"),
     ],
 )

@@ -148,10 +148,11 @@ def test_what_cannot_be_merged_is_refused_in_a_line(call, files, tmp_path):
     begun, external = (tmp_path / f"{name}.blueprint" for name in ("begun", "external"))
     first = files(1)  # so that the configuration is of its bets
     assert call("train", "leduc.toml", "--seed", 3, "--begin-from", first, "--periods", 14, "--out", begun)[0] == 0
-    assert Blueprint.open(begun).runs == (OneRun(seed=1, walks=150), OneRun(seed=3, walks=550))
+    assert Blueprint.open(begun).runs == (OneRun(seed=3, walks=700, before=(1,)),)
+    assert "700 walks with seed 3, begun from a file of seed 1" in " ".join(call("info", begun)[1].split())
     again = tmp_path / "again.blueprint"
     assert call("train", "leduc.toml", "--begin-from", begun, "--periods", 25, "--out", again)[0] == 0
-    assert Blueprint.open(again).runs == (OneRun(seed=1, walks=700), OneRun(seed=3, walks=550))
+    assert Blueprint.open(again).runs == (OneRun(seed=1, walks=1250, before=(1, 3)),)
     with (tmp_path / "leduc.toml").open("a") as config:
         config.write('sampling = "external"\n')
     assert call("train", "leduc.toml", "--seed", 4, "--folder", "external", "--out", external)[0] == 0
@@ -163,6 +164,7 @@ def test_what_cannot_be_merged_is_refused_in_a_line(call, files, tmp_path):
         ([first, tmp_path / "nothing"], 1, "nothing"),
         ([first, files(2), "--out", tmp_path], 2, "is a folder: expected the name of a file"),
         ([first, begun], 1, "trained with seed 1: expected another than that of"),
+        ([begun, first], 1, "trained with seed 1: expected another than that of"),
         ([first, external], 1, "sampling external: expected those of"),
     ):
         code, said, err = call("merge", "--out", out, *arguments)

@@ -62,7 +62,10 @@ def test_runs_that_were_merged_ship_with_all_their_logs(tmp_path, monkeypatch, c
     for wrong, said in (
         ([*command, *logs[:2]], "logs of [50] walks: expected those of the file's runs, [50, 100]"),
         ([*command, *logs[2:], *logs[:2]], "logs of [100, 50] walks: expected those of the file's runs, [50, 100]"),
-        ([*command, *parts[2:], *logs], "leduc.blueprint: not what 2/leduc.blueprint merge to: expected that"),
+        (
+            [*command, *parts[2:], *logs],
+            "both.blueprint: not what 2/leduc.blueprint merge to on 2,000 boards: expected that",
+        ),
         (["1", "data", *logs], "--log and --part with the run 1: expected - in its place, or neither"),
         (["1", shipped_blueprint().parent], "holds what ships now, which this is compared with: expected another"),
     ):

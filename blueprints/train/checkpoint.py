@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ UNKNOWN: Final = "unknown"
 _OF_EXTERNAL: Final = ("skipping", "skip_from", "skip_below")
 """Settings that only external sampling looks at."""
 
-_SAID: Final = {"settings": "run"}
+_SAID: Final = {"settings": "settings", "tree": "bets", "cards": "buckets"}
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -57,8 +57,8 @@ class Begun:
     walks: int
     updates: int
     core_seconds: float
-    runs: Mapping[str, int] = field(default_factory=dict)
-    """Walks that it has learnt from, by seed."""
+    seeds: tuple[int, ...] = ()
+    """Of the boards that it has learnt from."""
 
     @property
     def last(self) -> Period:
@@ -86,7 +86,7 @@ class Identity:
             found, expected = getattr(self, key), getattr(mine, key)
             if found != expected:
                 raise BlueprintError(
-                    f"{path}: another {_SAID.get(key, key)} than is asked for: {_difference(key, found, expected)}"
+                    f"{path}: of other {_SAID[key]} than were asked for: {_difference(key, found, expected)}"
                 )
 
 
@@ -147,7 +147,9 @@ def _parsed(document: dict[str, Any], folder: Path) -> Checkpoint:
     identity = Identity.of(settings, document["tree"], document["cards"])
     revisions = tuple(document.get("revisions", (UNKNOWN,)))
     begun = document.get("begun")
-    return Checkpoint(identity, None if begun is None else Begun(**begun), revisions, (*log, last))
+    if begun is not None:
+        begun = Begun(**{**begun, "seeds": tuple(begun.get("seeds", ()))})
+    return Checkpoint(identity, begun, revisions, (*log, last))
 
 
 def read_log(path: Path) -> list[Period]:

@@ -65,11 +65,11 @@ def merge(
     averages = sampler.averages()
     for street, average in enumerate(averages):
         if len(average):
-            _fill_in(average, tree, street, [(share.tables[street], share.weight / total) for share in shares])
+            fill_in(average, tree, street, [(share.tables[street], share.weight / total) for share in shares])
     return averages
 
 
-def _fill_in(average: F32, tree: BettingTree, street: int, tables: Sequence[tuple[np.ndarray, float]]) -> None:
+def fill_in(average: F32, tree: BettingTree, street: int, tables: Sequence[tuple[np.ndarray, float]]) -> None:
     """Buckets that none of the boards brought to a node: the plain mean, since nothing is known of their reach."""
     nodes = tree.nodes_of(street)
     first = tree.first[nodes.start : nodes.stop + 1].astype(np.int64)

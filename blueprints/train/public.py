@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -222,19 +223,24 @@ class PublicSampling:
         played = self._regrets if follow is None else self._tables.packed(follow)
         first, second = (self._regrets if player == learner else played for player in range(2))
         weights, updates = (first, second), 0
-        for dealt in self._dealt(rng, walks):
-            updates += self._walker.walk(dealt, weights, self._ranges, training, self._pool).pairs
+        with closing(self._dealt(rng, walks)) as boards:
+            for dealt in boards:
+                updates += self._walker.walk(dealt, weights, self._ranges, training, self._pool).pairs
         self._weight += weight * walks
         return updates
 
-    def _dealt(self, rng: np.random.Generator, walks: int) -> Iterator[Dealt]:
+    def _dealt(self, rng: np.random.Generator, walks: int) -> Generator[Dealt, None, None]:
         """Boards, each dealt while the one before is walked: a thread that deals joins the walk when it has done so."""
         walker, coming = self._walker, None
-        for number in range(walks):
-            dealt = walker.ready(walker.dealer.draw(rng), number % 2) if coming is None else coming.result()
-            if self._pool is not None and number + 1 < walks:
-                coming = self._pool.submit(walker.ready, walker.dealer.draw(rng), (number + 1) % 2)
-            yield dealt
+        try:
+            for number in range(walks):
+                dealt = walker.ready(walker.dealer.draw(rng), number % 2) if coming is None else coming.result()
+                if self._pool is not None and number + 1 < walks:
+                    coming = self._pool.submit(walker.ready, walker.dealer.draw(rng), (number + 1) % 2)
+                yield dealt
+        finally:  # a walk that was broken off leaves nobody who deals
+            if coming is not None and not coming.cancel():
+                wait([coming])
 
     def take_up(self, followed: Sequence[npt.NDArray[Any]], more: float, noise: float) -> None:
         """After periods that followed a strategy: as if that had been learnt here, by `more` times as much weight.

@@ -8,7 +8,8 @@ not. It sees nothing outside the bets and buckets: a local best response (`parat
 
 The responder begins as the strategy itself, which loses nothing to itself, and so need not learn the game anew: for the
 first boards both players follow it and learn what each action gains or loses there; then the responder, in either seat,
-goes on from these regrets as a run goes on from a file (`PublicSampling.take_up`).
+goes on from these regrets as a run goes on from a file (`PublicSampling.take_up`). What no board brought is played as
+the strategy does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from blueprints.cards.interface import Cards
 from blueprints.train.contest import Score, Side, contest
+from blueprints.train.merge import fill_in
 from blueprints.train.public import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree
@@ -28,7 +30,7 @@ SEATS = 2
 _LOTS, _FOLLOWED = 20, 2
 """The boards to learn from in so many parts; for so many of them the strategy is followed."""
 _SURE = 3.0
-"""The strategy counts so many times what an action seems to gain by the luck of the boards alone."""
+"""So many times as large are the regrets that the strategy begins with as those of a run that goes on from a file."""
 _OTHERS = 1 << 40
 
 
@@ -53,6 +55,9 @@ def respond(
             sampler.period(number, float(number), lot, tables, learner=seat)
             tell("learning", (number + seat * len(own)) / tasks)
         learnt.append(sampler.averages())
+        for street, average in enumerate(learnt[-1]):
+            if len(average):
+                fill_in(average, tree, street, [(tables[street], 1.0)])
     del sampler, begun
     # Boards that it has not learnt from. Each seat's decisions are its own: one strategy can hold both.
     both = []

@@ -214,8 +214,8 @@ class Run:
 
         def take(found: Checkpoint, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
             given, self.begun, self.log = self.begun, found.begun, list(found.log)
-            if given != found.begun and (given or self._to_follow()):
-                known, now = (each.digest if each else "nothing" for each in (found.begun, given))
+            known, now = (each.digest if each else "nothing" for each in (found.begun, given))
+            if known != now and (given or self._to_follow()):
                 raise BlueprintError(f"{path}: begun from {known}: expected the same again, not {now}")
             found.identity.check_same(path, self._identity)
             try:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bot.study.progress import CountBar
+from protocol.errors import quote
 from solver.threads import available_cores
 
 if TYPE_CHECKING:
@@ -53,5 +54,5 @@ def _whole(text: str, least: int, most: int) -> int:
     except ValueError:
         number = least - 1
     if not least <= number <= most:
-        raise argparse.ArgumentTypeError(f"'{text}': expected {least} to {most:,}")
+        raise argparse.ArgumentTypeError(f"{quote(text)}: expected {least} to {most:,}")
     return number

@@ -11,7 +11,7 @@ from bot.blueprints.files import add_file, file_of
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality
-    from blueprints.storage import Blueprint
+    from blueprints.storage import Blueprint, OneRun
 
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 
@@ -95,6 +95,11 @@ def info_data(blueprint: Blueprint) -> dict[str, Any]:
     }
 
 
+def _run_text(run: OneRun) -> str:
+    before = f", begun from a file of seed {', '.join(map(str, run.before))}" if run.before else ""
+    return f"{run.walks:,} walks with seed {run.seed}{before}"
+
+
 def _print(blueprint: Blueprint) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -111,7 +116,7 @@ def _print(blueprint: Blueprint) -> None:
         ("tree", data["tree_hash"]),
         ("cards", f"{data['card_abstraction']}, {data['card_abstraction_hash']}"),
         ("training", f"{touched}, {hours:.2f} core-hours"),
-        ("runs", ", ".join(f"{run.walks:,} walks with seed {run.seed}" for run in training.runs) or "one"),
+        ("runs", ", ".join(map(_run_text, training.runs)) or "one"),
         ("code", training.revision or "not said"),
     ):
         lines.add_row(Text(name, "bold"), Text(text))

@@ -51,7 +51,7 @@ def run_command(options: argparse.Namespace) -> int:
     check_out(options.out)
     files = list(map(open_whole, options.files))
     first = files[0]
-    _check_alike(files)
+    check_alike(files)
     training = _training(files)
     cards = ready_cards(first, _COMMAND)
     with ShareBar("boards", _COMMAND) as bar:
@@ -70,9 +70,9 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_alike(files: Sequence[Blueprint]) -> None:
+def check_alike(files: Sequence[Blueprint]) -> None:
     """Raise `BlueprintError` unless all are strategies of the same runs' game, bets and buckets, learnt apart."""
-    first, seen = files[0], dict.fromkeys((run.seed for run in files[0].runs), files[0])
+    first, seen = files[0], dict.fromkeys(_seeds(files[0]), files[0])
     for file in files[1:]:
         for name, theirs, mine in (
             ("game", file.header.game_hash, first.header.game_hash),
@@ -83,13 +83,17 @@ def _check_alike(files: Sequence[Blueprint]) -> None:
         ):
             if theirs != mine:
                 raise BlueprintError(f"{file.path}: {name} {theirs}: expected those of {first.path}: {mine}")
-        for run in file.runs:
-            if run.seed in seen:
+        for seed in _seeds(file):
+            if seed in seen:
                 raise BlueprintError(
-                    f"{file.path}: trained with seed {run.seed}: expected another than that of {seen[run.seed].path}, "
+                    f"{file.path}: trained with seed {seed}: expected another than that of {seen[seed].path}, "
                     "or both have learnt from the same boards"
                 )
-            seen[run.seed] = file
+        seen |= dict.fromkeys(_seeds(file), file)
+
+
+def _seeds(file: Blueprint) -> list[int]:
+    return sorted({seed for run in file.runs for seed in run.seeds})
 
 
 def _training(files: Sequence[Blueprint]) -> Training:

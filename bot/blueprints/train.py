@@ -121,9 +121,8 @@ def _taken_up(begin: Blueprint) -> Beginning:
 
     training = begin.header.training
     facts = training.model_dump(include={"periods", "walks", "updates", "core_seconds"})
-    return Beginning(
-        begin.strategies(), Begun(begin.digest, **facts, runs={str(run.seed): run.walks for run in begin.runs})
-    )
+    seeds = sorted({seed for run in begin.runs for seed in run.seeds})
+    return Beginning(begin.strategies(), Begun(begin.digest, **facts, seeds=tuple(seeds)))
 
 
 def _cards(
@@ -225,12 +224,9 @@ def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
 
 
 def _runs(run: Run) -> tuple[OneRun, ...]:
-    """What it has learnt from, if not from its own boards alone."""
+    """What the header says of a run that began from a file."""
     from blueprints.storage import OneRun
 
     if run.begun is None:
         return ()
-    walks = dict(run.begun.runs)
-    own = str(run.settings.trainer.seed)
-    walks[own] = walks.get(own, 0) + run.last.walks - run.begun.walks
-    return tuple([OneRun(seed=int(seed), walks=count) for seed, count in walks.items()])
+    return (OneRun(seed=run.settings.trainer.seed, walks=run.last.walks, before=run.begun.seeds),)

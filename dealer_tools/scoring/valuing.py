@@ -87,5 +87,6 @@ def _blueprint(asked: str | None, file: Path | None, holdings: Holdings) -> Valu
     from blueprints.lookup import Lookup
     from dealer_tools.scoring.blueprint_values import BlueprintValues, open_with_progress
 
+    blueprint.check_content()
     cards, worths = open_with_progress(blueprint, tables_folder())
     return BlueprintValues(holdings, Lookup(blueprint, cards), worths)
