@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from blueprint_files import file_of
 from processes import Processes
 from records import DATA, read_record
 
@@ -323,6 +324,17 @@ def test_options_that_cannot_be(match: Path, tmp_path: Path, capsys: pytest.Capt
     assert "match folder" in refused(capsys, "score", tmp_path / "nothing")
     assert "match.log in each leg" in refused(capsys, "score", tmp_path)
     assert "has hands 0 to" in refused(capsys, "replay", match, "--hand", 9999)
+
+
+def test_values_of_a_damaged_blueprint_are_refused(
+    match: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = bytearray(file_of(load_game("leduc").game).read_bytes())
+    content[-1] ^= 1
+    path = tmp_path / "damaged.blueprint"
+    path.write_bytes(content)
+    said = refused(capsys, "score", match, "--values", "blueprint", "--blueprint", path)
+    assert f"{path}: hash of strategy_1 is " in said
 
 
 def test_a_replay_tells_where_the_luck_was(match: Path, capsys: pytest.CaptureFixture[str]) -> None:
