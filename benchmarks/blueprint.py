@@ -29,7 +29,7 @@ from benchmarks.machine import revision
 from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.interface import Cards
 from blueprints.shipped import shipped_blueprint, tables_folder
-from blueprints.storage import CENTROIDS, TOTAL, Blueprint, quantise_nodes
+from blueprints.storage import CENTROIDS, TOTAL, Blueprint, first_edges, quantise_nodes
 from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, Period, read_checkpoint
 from blueprints.train.contest import Score, Side, contest
 from blueprints.train.merge import merge, share_of
@@ -142,9 +142,8 @@ def merged_averages(parts: Sequence[Path], blueprint: Blueprint, cards: Cards, t
             blueprint.game, blueprint.tree, cards, shares, boards=BOARDS, threads=threads, tell=bar.show
         )  # fmt: skip
     for street, average in enumerate(averages):
-        nodes = blueprint.tree.nodes_of(street)
-        first = blueprint.tree.first[nodes.start : nodes.stop + 1]
-        if len(average) and not np.array_equal(quantise_nodes(average, first - first[0]), blueprint.strategy(street)):
+        edges = first_edges(blueprint.tree, street)
+        if len(average) and not np.array_equal(quantise_nodes(average, edges), blueprint.strategy(street)):
             raise BlueprintError(
                 f"{blueprint.path}: not what {', '.join(map(str, parts))} merge to on {BOARDS:,} boards: expected that"
             )

@@ -181,7 +181,7 @@ def write_blueprint(
     if not isinstance(cards, ExactCards):
         arrays |= {_CARDS + name: array for name, array in cards.to_arrays().items()}
     for street, average in enumerate(averages):
-        first = _first_edges(tree, street)
+        first = first_edges(tree, street)
         expected = (int(first[-1]), buckets[street])
         if average.shape != expected:
             raise BlueprintError(f"averages of street {street} are {list(average.shape)}: expected {list(expected)}")
@@ -226,7 +226,7 @@ class Blueprint:
         self._strategy: dict[int, U8] = {}
         self._first_edge: dict[int, int] = {}
         for street in range(self.game.num_rounds):
-            first = _first_edges(self.tree, street)
+            first = first_edges(self.tree, street)
             if len(first) > 1:
                 self._strategy[street] = self._rows_of(street, int(first[-1]))
                 self._first_edge[street] = int(self.tree.first[self.tree.nodes_of(street).start])
@@ -289,7 +289,7 @@ class Blueprint:
         """Look at every number; seconds. Raises `BlueprintError`."""
         self.check_content()
         for street, rows in self._strategy.items():
-            first = _first_edges(self.tree, street)
+            first = first_edges(self.tree, street)
             sums = np.add.reduceat(rows, first[:-1], axis=0, dtype=np.uint16)
             wrong = int((sums != TOTAL).sum())
             if wrong:
@@ -387,7 +387,7 @@ def _setting(line: str) -> tuple[str, str]:
     return ("betting", key) if key in ("limit", "nolimit") else (key, value)
 
 
-def _first_edges(tree: BettingTree, street: int) -> NDArray[np.int64]:
+def first_edges(tree: BettingTree, street: int) -> NDArray[np.int64]:
     """The first edge of each node of a street, counted from the street's first, and the end."""
     nodes = tree.nodes_of(street)
     first = tree.first[nodes.start : nodes.stop + 1].astype(np.int64)

@@ -20,10 +20,7 @@ def test_it_finds_nearly_all_that_a_best_response_wins_and_never_more(
     make_case: Callable[[], Case], boards: int
 ) -> None:
     here = make_case()
-    sampler = here.public(seed=1)
-    for number in range(1, 6):
-        sampler.period(number, float(number), 20)
-    tables = [table.copy() for table in sampler.averages()]
+    tables = here.learnt(1, 5, 20)
     exact = here.measure().exploitability(tables).chips
     score = respond(here.game, here.tree, here.cards, tables, boards=boards, test_boards=1500, seed=3)
     assert score.chips > 0.9 * exact
@@ -32,10 +29,7 @@ def test_it_finds_nearly_all_that_a_best_response_wins_and_never_more(
 
 def test_against_what_is_nearly_optimal_it_wins_nearly_nothing() -> None:
     here = leduc()
-    sampler = here.public(seed=1)
-    for number in range(1, 201):
-        sampler.period(number, float(number), 100)
-    tables = [table.copy() for table in sampler.averages()]
+    tables = here.learnt(1, 200, 100)
     exact = here.measure().exploitability(tables).chips
     score = respond(here.game, here.tree, here.cards, tables, boards=4000, test_boards=1500, seed=3)
     assert exact < 0.05
@@ -45,10 +39,7 @@ def test_against_what_is_nearly_optimal_it_wins_nearly_nothing() -> None:
 def test_from_next_to_nothing_it_plays_as_the_strategy_does() -> None:
     """From one board nothing is learnt that is played: what the strategy wins from itself is nothing."""
     here, told = leduc(), []
-    sampler = here.public(seed=1)
-    for number in range(1, 21):
-        sampler.period(number, float(number), 50)
-    tables = [table.copy() for table in sampler.averages()]
+    tables = here.learnt(1, 20, 50)
     score = respond(
         here.game, here.tree, here.cards, tables, boards=1, test_boards=50, tell=lambda what, share: told.append(share)
     )

@@ -60,6 +60,13 @@ class Case:
             self.game, self.tree, self.cards, settings=found, threads=threads, board=self.board, ranges=self.ranges
         )
 
+    def learnt(self, seed: int, periods: int, walks: int) -> list[np.ndarray]:
+        """What public chance sampling plays on average after so many periods."""
+        sampler = self.public(seed=seed)
+        for number in range(1, periods + 1):
+            sampler.period(number, float(number), walks)
+        return [table.copy() for table in sampler.averages()]
+
     def public(self, *, seed: int = 1, threads: int = 1) -> PublicSampling:
         return PublicSampling(
             self.game, self.tree, self.cards, seed=seed, threads=threads,

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from blueprints.cards.interface import Cards
-from blueprints.storage import Blueprint
+from blueprints.storage import Blueprint, first_edges
 from blueprints.train.public import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree
@@ -71,9 +71,8 @@ def merge(
 
 def fill_in(average: F32, tree: BettingTree, street: int, tables: Sequence[tuple[np.ndarray, float]]) -> None:
     """Buckets that none of the boards brought to a node: the plain mean, since nothing is known of their reach."""
-    nodes = tree.nodes_of(street)
-    first = tree.first[nodes.start : nodes.stop + 1].astype(np.int64)
-    begins, counts = first[:-1] - first[0], np.diff(first)
+    first = first_edges(tree, street)
+    begins, counts = first[:-1], np.diff(first)
 
     def by_edge(of_nodes: np.ndarray) -> np.ndarray:
         return np.repeat(of_nodes, counts, axis=0)
