@@ -6,4 +6,6 @@ from pathlib import Path
 
 from solver.compiled import kernels_in
 
-kernel = kernels_in(*(Path(__file__).with_name(f"{name}.py") for name in ("layout", "tiles", "terminals", "walk")))
+kernel = kernels_in(
+    *(Path(__file__).with_name(f"{name}.py") for name in ("layout", "tiles", "terminals", "buckets", "walk"))
+)

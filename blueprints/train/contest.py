@@ -55,11 +55,11 @@ def contest(
     weights = [(one, two), (two, one)]  # how a strategy lies depends on its own buckets alone
     rng = np.random.default_rng((seed, boards))
     won, pairs = np.zeros((boards, 2)), walkers[0].dealer.num_pairs()
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
         for number in range(boards):
             board = walkers[0].dealer.draw(rng)
             for seat, walker in enumerate(walkers):
-                values = walker.walk(walker.ready(board), weights[seat], pool=pool if threads > 1 else None).values
+                values = walker.walk(walker.ready(board), weights[seat], pool=pool).values
                 won[number, seat] = values[seat].sum() / pairs
             if number >= 1:
                 tell(number + 1, _score(won[: number + 1]))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
+from blueprints.train.buckets import number_buckets
 from blueprints.train.layout import I32
 from blueprints.train.walk import Deal
 from protocol.cards import Card
@@ -44,6 +45,12 @@ class Dealer:
         return np.array(hands_of(self.game), np.uint8)
 
     @cached_property
+    def _meets(self) -> npt.NDArray[np.bool_]:
+        """[card, hand] whether they meet."""
+        cards: npt.NDArray[np.bool_] = (self._held == np.arange(max(self._deck) + 1)[:, None, None]).any(axis=2)
+        return cards
+
+    @cached_property
     def num_hands(self) -> int:
         """Rows for hands: as many as a final board leaves, padded."""
         left = self.game.num_suits * self.game.num_ranks - sum(self.game.num_board_cards)
@@ -76,10 +83,11 @@ class Dealer:
 
     def hands(self, board: tuple[Card, ...]) -> tuple[npt.NDArray[np.intp], I32]:
         """Numbers of the hands that a final board allows, by strength, and where each strength begins."""
-        shown = np.array(board, np.uint8)
-        live = np.flatnonzero(~np.isin(self._held, shown).any(axis=1))
-        whole = np.hstack([self._held[live], np.tile(shown, (len(live), 1))])
-        ranks = rank_hands(np.ascontiguousarray(whole))
+        live = np.flatnonzero(~self._meets[list(board)].any(axis=0))
+        hole = self.game.num_hole_cards
+        whole = np.empty((len(live), hole + len(board)), np.uint8)
+        whole[:, :hole], whole[:, hole:] = self._held[live], board
+        ranks = rank_hands(whole)
         order = np.argsort(ranks, kind="stable")
         sorted_ranks = ranks[order]
         begins = np.flatnonzero(np.concatenate(([True], sorted_ranks[1:] != sorted_ranks[:-1], [True])))
@@ -101,10 +109,9 @@ class Dealer:
             if player and abstraction is self.cards[0]:
                 bucket[1], meant[1], count[1], blocks[1] = bucket[0], meant[0], count[0], blocks[0]
                 continue
-            for street, buckets in enumerate(abstraction.deal(board)[:, hands]):
-                there, bucket[player, street, :live] = np.unique(buckets, return_inverse=True)
-                meant[player, street] = abstraction.counts[street]
-                meant[player, street, : len(there)] = there
-                count[player, street], blocks[player, street] = len(there), -(-len(there) // LANES)
+            counts = np.array(abstraction.counts)
+            meant[player] = counts[:, None]
+            number_buckets(abstraction.deal(board), hands, counts, bucket[player], meant[player], count[player])
+            blocks[player] = -(-count[player] // LANES)
         deal = Deal(live, len(begins) - 1, begins, cards, minus, twin, order, bucket, count, blocks, meant)
         return deal, hands

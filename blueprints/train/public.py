@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
 from blueprints.train import walk
+from blueprints.train.buckets import find_pairs
 from blueprints.train.deals import Dealer, Ranges
 from blueprints.train.layout import F32, I32, Bases, Parts, bases_of, cut
 from blueprints.train.memory import bytes_of
@@ -104,7 +105,7 @@ class Walker:
     def ready(self, board: tuple[Card, ...], place: int = 0) -> Dealt:
         """Deal a board, in one of two places: what was dealt there before is gone. One thread at a time."""
         deal, hands = self.dealer.deal(board)
-        walk.find_pairs(deal, self.pairs[place], self.numbers)
+        find_pairs(deal, self.pairs[place], self.numbers)
         return Dealt(deal, hands, self.pairs[place])
 
     def walk(
@@ -115,7 +116,7 @@ class Walker:
         training: Training | None = None,
         pool: ThreadPoolExecutor | None = None,
     ) -> Walked:
-        """One walk."""
+        """One walk, by the thread that calls and those of the pool."""
         deal, hands, pairs = dealt
         size, first, last = deal.order.size, self.first, self.game.num_rounds - 1
         step = int(self.frame.roots[first]) * size
@@ -129,11 +130,10 @@ class Walker:
         fixed = self.parts, deal, pairs, strategies, training, self.frame, self.shared
         counts = np.zeros((2, 2 * (last - first) + 2), np.int64)
         calls = [(*fixed, scratch, *counts) for scratch in self.scratches]
-        if pool is None or len(calls) == 1:
-            walk.walk(*calls[0])
-        else:
-            for done in [pool.submit(walk.walk, *call) for call in calls]:
-                done.result()
+        others = [] if pool is None else [pool.submit(walk.walk, *call) for call in calls[1:]]
+        walk.walk(*calls[0])
+        for done in others:
+            done.result()
         values = np.zeros((2, self.dealer.all_hands))
         for player in range(2):
             at = int(self.frame.values[first]) + player * step
@@ -206,7 +206,7 @@ class PublicSampling:
         self._tables = self._walker.tables(0)
         self._regrets, self._averages = np.zeros((2, self._tables.bases.size), np.float32)
         self._weight = 0.0
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
     def period(
         self, number: int, weight: float, walks: int, follow: Sequence[npt.NDArray[Any]] | None = None,

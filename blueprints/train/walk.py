@@ -164,30 +164,6 @@ def _root(parts, frame, part, player, hands):
 
 
 @kernel
-def find_pairs(deal, pairs, number):
-    """The pairs of a board. `number` is scratch, [card row][bucket]."""
-    for player in range(2):
-        for street in range(deal.bucket.shape[1]):
-            number[:] = 0
-            for hand in range(deal.live):
-                for side in range(2):
-                    number[deal.cards[hand, side], deal.bucket[player, street, hand]] = 1
-            found = 0
-            for row in range(NUM_CARD_ROWS):
-                pairs.at[player, street, row] = found
-                for bucket in range(deal.buckets[player, street]):
-                    if number[row, bucket]:
-                        number[row, bucket] = found
-                        pairs.bucket[player, street, found] = bucket
-                        found += 1
-            pairs.at[player, street, NUM_CARD_ROWS] = found
-            for hand in range(deal.live):
-                for side in range(2):
-                    row = deal.cards[hand, side]
-                    pairs.of_hand[player, street, hand, side] = number[row, deal.bucket[player, street, hand]]
-
-
-@kernel
 def _arrive(parts, deal, frame, part, player, shared, scratch):
     """The reaches of a player's hands at the roots of a part, from [root][hand] to [hand][root]."""
     hands = deal.order.size
