@@ -203,6 +203,20 @@ def test_the_same_command_shows_the_result_without_playing(run: Processes) -> No
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
+def test_decisions_after_bets_that_a_blueprint_has_not_are_told(run: Processes) -> None:
+    """Of the player who met some; the match is over, so that what is shown is what the result says."""
+    assert start(run, hands=5).wait().code == 0
+    path = run.folder / "m/result.json"
+    result = json.loads(path.read_text())
+    result["players"]["random"]["by_blueprint"] = {"decisions": 1234, "translated": 15, "jumps": 2, "replaced": 1}
+    path.write_text(json.dumps(result))
+    (line,) = [line for line in start(run, hands=5).wait().out.splitlines() if "its blueprint" in line]
+    assert line == (
+        "random: of 1,234 decisions by its blueprint 15 were after bets that this has not: "
+        "2 by the nearest it has, 1 made legal"
+    )
+
+
 def test_one_hand_has_no_standard_error(run: Processes) -> None:
     assert "unknown" in start(run, hands=1).wait().out
     result = json.loads((run.folder / "m/result.json").read_text())
