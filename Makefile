@@ -82,7 +82,8 @@ proof-experiment: .venv/.developed  ## a round robin of six agents, killed ten t
 
 proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger games; forms of sampling, by exploitability
 	@mkdir -p $(PROOFS)
-	$(BIN)/python -m pytest -m proof tests/proof/test_cards_proof.py tests/proof/test_trainers_proof.py
+	$(BIN)/python -m pytest -m proof tests/proof/test_cards_proof.py tests/proof/test_trainers_proof.py \
+	    tests/proof/test_button_proof.py
 	$(BIN)/python -m benchmarks.sampling > $(PROOFS)/sampling.md
 
 proof-lbr: .venv/.developed  ## local best response: chances before the flop, board by board; hundreds of small strategies

@@ -6,8 +6,10 @@ play themselves over all pairs of hands on the same boards:
 - limit hold'em, whose value is known: who plays first before the flop wins 87.7 to 89.7 mbb/g (Bowling, Burch,
   Johanson, Tammelin: Heads-up limit hold'em poker is solved, Science 347, 2015). What trains and what plays, and the
   buckets, have to find this;
-- no-limit hold'em with the bets of `small`; with more sizes for one player, for the other, for both (`standard`);
-  without calls of the blind before the flop; and with other stacks.
+- no-limit hold'em with the bets of `small`; with more sizes for one player, and for the other; with those of
+  `standard`; without calls of the blind before the flop; and with other stacks.
+
+Intervals are of the boards that are played on alone: another `--seed` says what is luck of the training.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -101,7 +104,7 @@ def subjects() -> list[Subject]:
         Subject("few sizes (`small`)", game, few),
         Subject("more sizes for the big blind", game, sizes(_FEW, _MANY_BLIND)),
         Subject("more sizes for the button", game, sizes(_MANY_BUTTON, _FEW)),
-        Subject("more sizes for both (`standard`)", game, load_settings("standard").load_menu()),
+        Subject("the sizes of `standard`, for both", game, load_settings("standard").load_menu()),
         Subject("few sizes, the button may not just call", game, replace(few, limp=False)),
     ]
     for depth in _DEPTHS:
@@ -118,15 +121,17 @@ def measure(subject: Subject, cards: Cards, *, walks: int, boards: int, seed: in
     walker = Walker.of(game, tree, (cards, cards), threads=threads)
     won, pairs = np.zeros(boards), walker.dealer.num_pairs()
     with ShareBar(subject.name, "button") as bar:
-        for period in range(1, _PERIODS + 1):
-            sampler.period(period, float(period), walks // _PERIODS)
-            bar.show(period / _PERIODS * walks / (walks + boards))
+        ends = np.linspace(0, walks, _PERIODS + 1).astype(int)
+        for period, lot in enumerate(np.diff(ends).tolist(), 1):
+            sampler.period(period, float(period), lot)
+            bar.show(ends[period] / (walks + boards))
         averages = sampler.averages()
         weights, rng = walker.tables(BUTTON).packed(averages), np.random.default_rng((seed, _OTHERS))
-        for board in range(boards):
-            values = walker.walk(walker.ready(walker.dealer.draw(rng)), (weights, weights)).values
-            won[board] = values[BUTTON].sum() / pairs * 1000 / max(game.blind)
-            bar.show((walks + board + 1) / (walks + boards))
+        with ThreadPoolExecutor(max(1, threads - 1)) as pool:
+            for board in range(boards):
+                values = walker.walk(walker.ready(walker.dealer.draw(rng)), (weights, weights), pool=pool).values
+                won[board] = values[BUTTON].sum() / pairs * 1000 / max(game.blind)
+                bar.show((walks + board + 1) / (walks + boards))
     chosen = averages[0][: int(tree.first[1])]  # where play begins
     classes = np.bincount(hand_classes_array(), minlength=NUM_CLASSES) / NUM_HANDS
     shares = chosen / chosen.sum(axis=0) @ classes
@@ -134,8 +139,8 @@ def measure(subject: Subject, cards: Cards, *, walks: int, boards: int, seed: in
     return Found(subject.name, tree.num_nodes, won, opens, time.monotonic() - begun)
 
 
-def report(found: Sequence[Found], walks: int) -> dict[str, Any]:
-    """Means, with 95 % intervals of the boards; `more` than few sizes, on the same boards."""
+def report(found: Sequence[Found], walks: int, seed: int) -> dict[str, Any]:
+    """Means, with 95 % intervals of the boards alone; `more` than few sizes, on the same boards."""
     base = found[1].button_mbb if len(found) > 1 else None
     rows = []
     for number, each in enumerate(found):
@@ -144,7 +149,8 @@ def report(found: Sequence[Found], walks: int) -> dict[str, Any]:
             "game": each.name, "decisions": each.decisions, "button_mbb": _mean(each.button_mbb),
             "more_mbb": None if more is None else _mean(more), "opens": each.opens, "seconds": round(each.seconds, 1),
         })  # fmt: skip
-    return {"revision": revision(), "walks": walks, "boards": len(found[0].button_mbb), "known_limit_mbb": KNOWN_MBB,
+    boards = len(found[0].button_mbb)
+    return {"revision": revision(), "seed": seed, "walks": walks, "boards": boards, "known_limit_mbb": KNOWN_MBB,
             "games": rows}  # fmt: skip
 
 
@@ -156,8 +162,8 @@ def text(data: dict[str, Any]) -> str:
     """In Markdown."""
     low, high = data["known_limit_mbb"]
     lines = [
-        f"{data['walks']:,} walks each, {data['boards']:,} boards, 95 % intervals, mbb/g; in limit hold'em the button "
-        f"is known to win {low} to {high}.",
+        f"{data['walks']:,} walks each, {data['boards']:,} boards, seed {data['seed']}, mbb/g with 95 % intervals of "
+        f"the boards alone; in limit hold'em the button is known to win {low} to {high}.",
         "",
         "| game | decisions | the button wins | more than with few sizes | the button opens with |",
         "|---|---:|---:|---:|---|",
@@ -179,6 +185,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print data instead of a table")
     options = parser.parse_args(arguments)
+    for name, least in (("walks", _PERIODS), ("boards", 2), ("threads", 1)):
+        if getattr(options, name) < least:
+            parser.error(f"--{name} {getattr(options, name)}: expected {least} at least")
     try:
         cards = Blueprint.open(shipped_blueprint()).cards(tables_folder())
     except ParatusError as error:
@@ -191,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     threads=options.threads)
         )  # fmt: skip
         print(f"button: {subject.name}: {short(found[-1].seconds)} s", file=sys.stderr, flush=True)
-    data = report(found, options.walks)
+    data = report(found, options.walks, options.seed)
     print(json.dumps(data, indent=1) if options.json else text(data))
     return 0
 

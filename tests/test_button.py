@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.button import Found, Subject, measure, report, sizes, subjects, text
+from benchmarks.button import Found, Subject, main, measure, report, sizes, subjects, text
 from blueprints.cards.made_up import made_up_rows
 from blueprints.cards.settings import CardSettings
 from blueprints.settings import load_settings
@@ -40,8 +40,9 @@ def test_few_sizes_are_those_of_small_and_each_other_game_differs_as_it_is_named
 
 
 def test_a_game_is_trained_and_plays_itself() -> None:
-    found = measure(subjects()[0], made_up_rows(CardSettings(flop=8, turn=8, river=8)), walks=40, boards=3, seed=1,
-                    threads=1)  # fmt: skip
+    cards = made_up_rows(CardSettings(flop=8, turn=8, river=8))
+    found, again = [measure(subjects()[0], cards, walks=45, boards=3, seed=1, threads=threads) for threads in (1, 2)]
+    assert np.array_equal(found.button_mbb, again.button_mbb)
     assert found.decisions == 6378
     assert found.button_mbb.shape == (3,)
     assert found.button_mbb.std() > 0
@@ -54,10 +55,17 @@ def test_games_are_compared_board_by_board() -> None:
     luck = np.array([-500.0, 0.0, 500.0, 100.0])
     rows = [Found(name, 10, luck + more, {"fold": 0.25, "raise to 250": 0.75}, 1.0)
             for name, more in (("limit", 80.0), ("few", 100.0), ("many", 130.0))]  # fmt: skip
-    data = report(rows, 40)
+    data = report(rows, 40, 1)
     assert [row["more_mbb"] for row in data["games"]] == [None, None, (30.0, 0.0)]
     assert data["games"][1]["button_mbb"] == (125.0, pytest.approx(1.96 * luck.std(ddof=1) / 2, abs=0.05))
     assert "| many | 10 | +155.0 ± 403.1 | +30.0 ± 0.0 | fold 25 %, raise to 250 75 % |" in text(data)
+
+
+@pytest.mark.parametrize("option", ["--walks=19", "--boards=1", "--threads=0"])
+def test_numbers_that_are_too_small(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([option])
+    assert f"{option.replace('=', ' ')}: expected " in capsys.readouterr().err
 
 
 def test_sizes_are_by_player() -> None:

@@ -131,7 +131,10 @@ class Walker:
         counts = np.zeros((2, 2 * (last - first) + 2), np.int64)
         calls = [(*fixed, scratch, *counts) for scratch in self.scratches]
         others = [] if pool is None else [pool.submit(walk.walk, *call) for call in calls[1:]]
-        walk.walk(*calls[0])
+        try:
+            walk.walk(*calls[0])
+        finally:  # whoever is interrupted leaves nobody who walks
+            wait(others)
         for done in others:
             done.result()
         values = np.zeros((2, self.dealer.all_hands))
