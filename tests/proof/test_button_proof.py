@@ -13,7 +13,7 @@ from blueprints.train.contest import WIDTH
 pytestmark = pytest.mark.proof
 
 _LEFT_MBB = 5.0
-"""What buckets and short training may leave, a twentieth of the whole: 10,000 walks left 1 to 5, 40,000 left 1.5 to 3.5. What a
+"""What buckets and short training may leave, a twentieth of the whole: 10,000 walks left 1 to 5, 40,000 some 2. What a
 strategy wins from itself need not be the value of the game. A seat, a blind or a pot that is counted wrong: tens."""
 
 
