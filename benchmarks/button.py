@@ -5,7 +5,7 @@ play themselves over all pairs of hands on the same boards:
 
 - limit hold'em, whose value is known: who plays first before the flop wins 87.7 to 89.7 mbb/g (Bowling, Burch,
   Johanson, Tammelin: Heads-up limit hold'em poker is solved, Science 347, 2015). What trains and what plays, and the
-  buckets, have to find this;
+  buckets, have to come near this;
 - no-limit hold'em with the bets of `small`; with more sizes for one player, and for the other; with those of
   `standard`; without calls of the blind before the flop; and with other stacks.
 
@@ -19,7 +19,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -30,8 +29,8 @@ from blueprints.cards.interface import Cards
 from blueprints.settings import load_settings
 from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint
-from blueprints.train.contest import WIDTH
-from blueprints.train.public import PublicSampling, Walker
+from blueprints.train.contest import WIDTH, Side, play
+from blueprints.train.public import PublicSampling
 from blueprints.tree import build_tree
 from bot.study.progress import ShareBar, short
 from protocol.errors import ParatusError
@@ -118,25 +117,22 @@ def measure(subject: Subject, cards: Cards, *, walks: int, boards: int, seed: in
     begun = time.monotonic()
     game, tree = subject.game, build_tree(subject.game, subject.menu)
     sampler = PublicSampling(game, tree, cards, seed=seed, threads=threads)
-    walker = Walker.of(game, tree, (cards, cards), threads=threads)
-    won, pairs = np.zeros(boards), walker.dealer.num_pairs()
     with ShareBar(subject.name, "button") as bar:
         ends = np.linspace(0, walks, _PERIODS + 1).astype(int)
         for period, lot in enumerate(np.diff(ends).tolist(), 1):
             sampler.period(period, float(period), lot)
             bar.show(ends[period] / (walks + boards))
         averages = sampler.averages()
-        weights, rng = walker.tables(BUTTON).packed(averages), np.random.default_rng((seed, _OTHERS))
-        with ThreadPoolExecutor(max(1, threads - 1)) as pool:
-            for board in range(boards):
-                values = walker.walk(walker.ready(walker.dealer.draw(rng)), (weights, weights), pool=pool).values
-                won[board] = values[BUTTON].sum() / pairs * 1000 / max(game.blind)
-                bar.show((walks + board + 1) / (walks + boards))
+        side = Side(averages, cards)
+        won = play(
+            game, tree, side, side, boards=boards, rng=np.random.default_rng((seed, _OTHERS)), threads=threads,
+            tell=lambda played: bar.show((walks + len(played)) / (walks + boards)),
+        )  # fmt: skip
     chosen = averages[0][: int(tree.first[1])]  # where play begins
     classes = np.bincount(hand_classes_array(), minlength=NUM_CLASSES) / NUM_HANDS
     shares = chosen / chosen.sum(axis=0) @ classes
     opens = {str(action): round(float(share), 4) for action, share in zip(tree.actions(0), shares, strict=True)}
-    return Found(subject.name, tree.num_nodes, won, opens, time.monotonic() - begun)
+    return Found(subject.name, tree.num_nodes, won[:, BUTTON] * 1000 / max(game.blind), opens, time.monotonic() - begun)
 
 
 def report(found: Sequence[Found], walks: int, seed: int) -> dict[str, Any]:
@@ -185,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print data instead of a table")
     options = parser.parse_args(arguments)
-    for name, least in (("walks", _PERIODS), ("boards", 2), ("threads", 1)):
+    for name, least in (("walks", _PERIODS), ("boards", 2), ("seed", 0), ("threads", 1)):
         if getattr(options, name) < least:
             parser.error(f"--{name} {getattr(options, name)}: expected {least} at least")
     try:

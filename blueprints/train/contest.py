@@ -8,7 +8,6 @@ boards say what millions of hands would.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from blueprints.cards.interface import Cards
 from blueprints.train.public import Walker
 from blueprints.tree import BettingTree
 from protocol.game import Game
+from solver.tables import F64
 
 WIDTH = 1.96
 """Of a 95 % interval, in standard errors."""
@@ -49,24 +49,37 @@ def contest(
     tell: Callable[[int, Score], None] = lambda board, score: None,
 ) -> Score:  # fmt: skip
     """Play two strategies for the same betting against each other."""
+
+    def told(won: F64) -> None:
+        if len(won) > 1:
+            tell(len(won), _score(won))
+
+    rng = np.random.default_rng((seed, boards))
+    return _score(play(game, tree, first, second, boards=boards, rng=rng, threads=threads, tell=told))
+
+
+def play(
+    game: Game, tree: BettingTree, first: Side, second: Side, *, boards: int, rng: np.random.Generator,
+    threads: int = 1, tell: Callable[[F64], None] = lambda won: None,
+) -> F64:  # fmt: skip
+    """[board, position of the first side] chips a hand that it wins; `tell` hears what has been played so far."""
     seats = [(first, second), (second, first)]
-    walkers = [Walker.of(game, tree, (a.cards, b.cards), threads=threads) for a, b in seats]
+    tables = seats[:1] if first is second else seats  # one walk then says what both positions win
+    walkers = [Walker.of(game, tree, (a.cards, b.cards), threads=threads) for a, b in tables]
     one, two = (walkers[0].tables(player).packed(side.tables) for player, side in enumerate(seats[0]))
     weights = [(one, two), (two, one)]  # how a strategy lies depends on its own buckets alone
-    rng = np.random.default_rng((seed, boards))
     won, pairs = np.zeros((boards, 2)), walkers[0].dealer.num_pairs()
-    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
+    with walkers[0].helpers() as pool:
         for number in range(boards):
             board = walkers[0].dealer.draw(rng)
-            for seat, walker in enumerate(walkers):
-                values = walker.walk(walker.ready(board), weights[seat], pool=pool).values
-                won[number, seat] = values[seat].sum() / pairs
-            if number >= 1:
-                tell(number + 1, _score(won[: number + 1]))
-    return _score(won)
+            values = [walker.walk(walker.ready(board), weights[seat], pool=pool).values
+                      for seat, walker in enumerate(walkers)]  # fmt: skip
+            won[number] = values[0][0].sum() / pairs, values[-1][1].sum() / pairs
+            tell(won[: number + 1])
+    return won
 
 
-def _score(won: npt.NDArray[np.float64]) -> Score:
+def _score(won: F64) -> Score:
     both = won.mean(axis=1)
     errors = [float(WIDTH * each.std(ddof=1) / np.sqrt(len(won))) for each in (both, won[:, 0], won[:, 1])]
     return Score(

@@ -102,6 +102,10 @@ class Walker:
         """How the numbers of a player lie."""
         return Packing(self.parts, self.bases[player], tuple(self.dealer.cards[player].counts), self.edges)
 
+    def helpers(self) -> ThreadPoolExecutor:
+        """A pool for `walk`: who calls that is one of the threads."""
+        return ThreadPoolExecutor(max(1, len(self.scratches) - 1))
+
     def ready(self, board: tuple[Card, ...], place: int = 0) -> Dealt:
         """Deal a board, in one of two places: what was dealt there before is gone. One thread at a time."""
         deal, hands = self.dealer.deal(board)
@@ -209,7 +213,7 @@ class PublicSampling:
         self._tables = self._walker.tables(0)
         self._regrets, self._averages = np.zeros((2, self._tables.bases.size), np.float32)
         self._weight = 0.0
-        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._pool = self._walker.helpers() if threads > 1 else None
 
     def period(
         self, number: int, weight: float, walks: int, follow: Sequence[npt.NDArray[Any]] | None = None,
