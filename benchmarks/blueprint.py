@@ -38,9 +38,9 @@ from blueprints.tree import CALLED, FOLDED, BettingTree
 from bot.blueprints.merge import BOARDS, check_alike
 from bot.study.progress import ShareBar, short
 from protocol.errors import BlueprintError, ParatusError
-from protocol.hands import NUM_CLASSES, hand_classes_array, parse_class
+from protocol.hands import NUM_CLASSES, NUM_HANDS, hand_classes_array, parse_class
 from protocol.state import FOLD, Raise, start
-from solver.tables import F32
+from solver.tables import F32, F64
 
 BASELINES: Final = ("always-fold", "always-call", "random")
 _STRONG: Final = ("AA", "KK", "QQ")
@@ -175,10 +175,14 @@ def highest_buckets(cards: HoldemCards) -> Report:
     }
 
 
+def class_weights() -> F64:
+    """[class before the flop] its share of all hands."""
+    return np.bincount(hand_classes_array(), minlength=NUM_CLASSES) / NUM_HANDS
+
+
 def preflop(blueprint: Blueprint) -> Report:
     """How often the strongest hands fold to a raise, and how often each position plays on."""
-    tree, classes = blueprint.tree, hand_classes_array()
-    weights = np.bincount(classes, minlength=NUM_CLASSES) / len(classes)
+    tree, weights = blueprint.tree, class_weights()
     folds = dict.fromkeys(_STRONG, 0.0)
     report: Report = {"most folds to one raise": folds}
     for node, state in tree.walk(start(blueprint.game)):

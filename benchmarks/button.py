@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.blueprint import class_weights
 from benchmarks.machine import revision
 from blueprints.cards.interface import Cards
 from blueprints.settings import load_settings
@@ -35,7 +36,6 @@ from blueprints.tree import build_tree
 from bot.study.progress import ShareBar, short
 from protocol.errors import ParatusError
 from protocol.game import Game, load_game
-from protocol.hands import NUM_CLASSES, NUM_HANDS, hand_classes_array
 from solver.menu import Menu, parse_menu
 from solver.tables import F64
 
@@ -129,8 +129,7 @@ def measure(subject: Subject, cards: Cards, *, walks: int, boards: int, seed: in
             tell=lambda played: bar.show((walks + len(played)) / (walks + boards)),
         )  # fmt: skip
     chosen = averages[0][: int(tree.first[1])]  # where play begins
-    classes = np.bincount(hand_classes_array(), minlength=NUM_CLASSES) / NUM_HANDS
-    shares = chosen / chosen.sum(axis=0) @ classes
+    shares = chosen / chosen.sum(axis=0) @ class_weights()
     opens = {str(action): round(float(share), 4) for action, share in zip(tree.actions(0), shares, strict=True)}
     return Found(subject.name, tree.num_nodes, won[:, BUTTON] * 1000 / max(game.blind), opens, time.monotonic() - begun)
 

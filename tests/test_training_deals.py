@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from trained import kuhn, short_deck
@@ -13,6 +15,7 @@ from blueprints.train.buckets import find_pairs, number_buckets
 from blueprints.train.deals import Dealer
 from blueprints.train.public import Walker
 from blueprints.tree import build_tree
+from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.kernels import rank_hands
 from solver.menu import parse_menu
@@ -27,12 +30,17 @@ def subjects() -> list[tuple[Game, Cards]]:
     return [(HOLDEM, made_up_rows(CardSettings(flop=30, turn=40, river=20))), *small]
 
 
+def boards_of(game: Game, cards: Cards) -> Iterator[tuple[Dealer, tuple[Card, ...]]]:
+    """Some, each with who deals it."""
+    dealer, rng = Dealer(game, (cards, cards)), np.random.default_rng(7)
+    for _ in range(5):
+        yield dealer, dealer.draw(rng)
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_hands_stand_by_strength(number: int) -> None:
     game, cards = subjects()[number]
-    dealer, rng = Dealer(game, (cards, cards)), np.random.default_rng(number)
-    for _ in range(5):
-        board = dealer.draw(rng)
+    for dealer, board in boards_of(game, cards):
         hands, begins = dealer.hands(board)
         live = [place for place, hand in enumerate(hands_of(game)) if not set(hand) & set(board)]
         ranks = rank_hands(np.array([[*hands_of(game)[place], *board] for place in live], np.uint8)).tolist()
@@ -44,9 +52,7 @@ def test_hands_stand_by_strength(number: int) -> None:
 @pytest.mark.parametrize("number", range(3))
 def test_buckets_of_a_board_are_numbered_from_low_to_high(number: int) -> None:
     game, cards = subjects()[number]
-    dealer, rng = Dealer(game, (cards, cards)), np.random.default_rng(number)
-    for _ in range(5):
-        board = dealer.draw(rng)
+    for dealer, board in boards_of(game, cards):
         deal, hands = dealer.deal(board)
         for street, buckets in enumerate(cards.deal(board)[:, hands]):
             there, numbers = np.unique(buckets, return_inverse=True)
