@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.extending import intrinsic
@@ -13,8 +12,14 @@ from solver.vectors import LANES, ROW, VECTOR, as_row, element_at, integers, vec
 
 _LONG, _INT, _BIT = ir.IntType(64), ir.IntType(32), ir.IntType(1)
 _INTEGERS, _BITS = ir.VectorType(_INT, LANES), ir.VectorType(_BIT, LANES)
-_PERMUTES = llvm.get_host_cpu_features().get("avx512f", False)
-"""Whether the machine picks any of sixteen numbers for each lane in one instruction."""
+
+
+def _permutes(context):
+    """Whether the processor that is compiled for picks any of sixteen numbers for each lane in one instruction.
+
+    It need not be the one we run on: `NUMBA_CPU_FEATURES` says what else to compile for.
+    """
+    return "+avx512f" in context.codegen()._tm_features.split(",")
 
 
 def _sums(builder, rows):
@@ -79,7 +84,7 @@ def pick(typingctx, source, at, places, first):
         kinds = signature.args
         row = builder.load(vector_at(context, builder, kinds[0], args[0], args[1]), align=4)
         wanted = builder.load(vector_at(context, builder, kinds[2], args[2], args[3], _INTEGERS), align=4)
-        if _PERMUTES:
+        if _permutes(context):
             function = cgutils.get_or_insert_function(
                 builder.module, ir.FunctionType(VECTOR, [VECTOR, _INTEGERS]), "llvm.x86.avx512.permvar.sf.512"
             )

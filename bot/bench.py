@@ -14,7 +14,7 @@ from protocol.errors import ConfigError, quote
 
 BENCHMARKS: Final = (
     *("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "lbr", "bot"),
-    *("logs", "score", "serve"),
+    *("logs", "score", "serve", "fingerprint"),
 )
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 
@@ -34,6 +34,7 @@ bot                                   the default agent against itself: seconds 
 logs                                  files of played hands, read and written: microseconds a hand by format
 score                                 AIVAT of hands that the blueprint played: hands a second
 serve                                 the server on fifty connections: decisions a second, latencies, memory of a match
+fingerprint                           what Paratus does, one hash a part; exit code 1 if one is not as recorded
 
 Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
 """
@@ -94,7 +95,7 @@ def run_command(options: argparse.Namespace) -> int:
         report[name] = importlib.import_module(f"benchmarks.{name}").run(**settings.get(name, {}))
         _tell(f"{name}: {time.monotonic() - begun:.0f} s")
     print(json.dumps(report, indent=2) if options.json else "\n\n".join(_sections(report)))
-    return 0
+    return int(bool(report.get("fingerprint", {}).get("changed")))
 
 
 def _solver_settings(options: argparse.Namespace) -> dict[str, Any]:
