@@ -53,21 +53,21 @@ proof-solver: .venv/.developed  ## rounding on Leduc; the Libratus endgames, whe
 
 proof-search: .venv/.developed  ## safe search: small games, the thesis's tables; writes docs/search-tables.md
 	$(BIN)/python -m pytest -m proof tests/proof/test_safe_search_proof.py tests/proof/test_nested_proof.py
-	$(BIN)/python -m benchmarks.search_tables
+	$(BIN)/python -m studies.search_tables
 
 proof-matches: .venv/.developed  ## nested search through the dealer; writes docs/search-matches.md
 	@mkdir -p $(PROOFS)
-	$(BIN)/python -m benchmarks.search_matches nested --out $(PROOFS)/search-matches > $(PROOFS)/search-matches.md
+	$(BIN)/python -m studies.search_matches nested --out $(PROOFS)/search-matches > $(PROOFS)/search-matches.md
 	cp $(PROOFS)/search-matches.md docs/search-matches.md
 
 proof-router: .venv/.developed  ## the default agent under limits of 50 ms, 500 ms and 7 s; writes docs/router-matches.md
 	@mkdir -p $(PROOFS)
-	$(BIN)/python -m benchmarks.search_matches paratus --out $(PROOFS)/router-matches > $(PROOFS)/router-matches.md
+	$(BIN)/python -m studies.search_matches paratus --out $(PROOFS)/router-matches > $(PROOFS)/router-matches.md
 	cp $(PROOFS)/router-matches.md docs/router-matches.md
 
 proof-limited: .venv/.developed  ## how many values a leaf needs; writes docs/limited-values.md and its picture
 	@mkdir -p $(PROOFS)
-	$(BIN)/python -m benchmarks.limited_values --out $(PROOFS)/limited-values \
+	$(BIN)/python -m studies.limited_values --out $(PROOFS)/limited-values \
 	    --picture docs/limited-values.svg > $(PROOFS)/limited-values.md
 	cp $(PROOFS)/limited-values.md docs/limited-values.md
 
@@ -84,7 +84,7 @@ proof-blueprint: .venv/.developed  ## buckets of every hand; trainers on larger 
 	@mkdir -p $(PROOFS)
 	$(BIN)/python -m pytest -m proof tests/proof/test_cards_proof.py tests/proof/test_trainers_proof.py \
 	    tests/proof/test_button_proof.py
-	$(BIN)/python -m benchmarks.sampling > $(PROOFS)/sampling.md
+	$(BIN)/python -m studies.sampling > $(PROOFS)/sampling.md
 
 proof-lbr: .venv/.developed  ## local best response: chances before the flop, board by board; hundreds of small strategies
 	$(BIN)/python -m pytest -m proof tests/proof/test_lbr_proof.py
@@ -94,14 +94,14 @@ proof-slumbot: .venv/.developed  ## 10,000 hands with the emulator of slumbot.co
 
 proof-score: .venv/.developed  ## what estimators leave of the luck, over 220,000 hands; writes docs/score-tables.md
 	@mkdir -p $(PROOFS)
-	$(BIN)/python -m benchmarks.score_tables --out $(PROOFS)/score > $(PROOFS)/score-tables.md
+	$(BIN)/python -m studies.score_tables --out $(PROOFS)/score > $(PROOFS)/score-tables.md
 	cp $(PROOFS)/score-tables.md docs/score-tables.md
 
 proof-serve: .venv/.developed  ## a hundred matches of a hundred hands at once on one server
 	$(BIN)/python -m pytest -m proof -n 0 -s tests/proof/test_serve_proof.py
 
 soak: .venv/.installed  ## an hour of matches coming and going on one server; prints its report
-	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m studies.soak
 
 clean:
 	rm -rf .venv

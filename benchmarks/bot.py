@@ -27,10 +27,10 @@ import numpy as np
 from benchmarks.machine import Elsewhere
 from benchmarks.startup import first_answer_s
 from blueprints.cards.holdem import HoldemCards
-from blueprints.rollouts import Rollouts
+from blueprints.values.rollouts import Rollouts
 from bot.clock import Clock
 from bot.config import BotConfig
-from bot.study.progress import duration_text
+from machine.progress import duration_text
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Position, load_game
 from protocol.state import apply, start

@@ -32,9 +32,9 @@ from random import Random
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blueprints.revision import ROOT
+from machine.revision import ROOT
+from protocol.arrays import F64
 from protocol.cards import cards_text
 from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
 from protocol.dealing import CardStream
@@ -42,8 +42,6 @@ from protocol.game import DEFAULT_GAME, Game, Position, load_game
 from protocol.log import Limits, MatchHeader
 from protocol.state import CALL, FOLD, Action, Raise, State, action_text, apply, can_fold, payoffs, raise_bounds, start
 from protocol.wire import MatchState, match_state_text, parse_match_state, view
-
-F64 = NDArray[np.float64]
 
 RECORD: Final = Path(__file__).with_name("fingerprint.json")
 SAMPLE: Final = ROOT / "tests" / "samples" / "experiment" / "matches" / "01-searcher-stranger-1"
@@ -164,10 +162,10 @@ def _dealt(mark: Mark, game: Game, rng: Random) -> None:
 def _solver(mark: Mark) -> None:
     from benchmarks.solver import OWN, load_spots, make_subgame
     from solver.algorithms import parse_algorithm
-    from solver.cfr import Solver
+    from solver.gadget_kinds import Form
     from solver.gadgets import Gadget
-    from solver.kinds import Form
     from solver.subgame import Storage
+    from solver.subgame_solver import Solver
 
     spots = load_spots(OWN)
     river, turn = make_subgame(spots["river-small-pot"], Storage()), make_subgame(spots["turn-small-pot"], Storage(16))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blueprints.revision import ROOT, git_revision
+from machine.revision import ROOT, git_revision
 
 _PRODUCTS = 30
 _COPIES = 30

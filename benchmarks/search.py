@@ -24,12 +24,12 @@ import numpy as np
 
 from benchmarks.machine import Elsewhere
 from benchmarks.search_spots.spots import RecordedSpot, load_spots
-from bot.study.progress import duration_text
-from solver.cfr import Solver
+from machine.progress import duration_text
+from protocol.arrays import I32
+from solver.gadget_kinds import Form
 from solver.gadgets import Gadget
-from solver.kinds import Form
 from solver.subgame import Storage
-from solver.tables import I32
+from solver.subgame_solver import Solver
 from strategies.search.subgames import Solved
 
 _GOALS = {"1%": 0.01, "0.3%": 0.003}

@@ -22,7 +22,7 @@ from typing import Any
 
 from bot.serve.config import ControlSection
 from bot.serve.ctl import ask
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 
 _CONNECTIONS = 50
 _SECONDS = 10.0

@@ -29,15 +29,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import Elsewhere, copy_s, product_s
-from blueprints.revision import ROOT
-from bot.study.endgames import read_endgame
-from bot.study.progress import Estimate, Goal, duration_text, short
-from bot.study.spots import Spot, root_state, spot_of_endgame
-from protocol.errors import ConfigError
-from solver.cfr import Solver
+from bot.solve.endgames import read_endgame
+from bot.solve.progress import Estimate, Goal
+from bot.solve.spots import Spot, root_state, spot_of_endgame
+from machine.cores import available_cores
+from machine.errors import ConfigError
+from machine.progress import duration_text, short
+from machine.revision import ROOT
 from solver.menu import LIBRATUS
 from solver.subgame import Storage, Subgame
-from solver.threads import available_cores
+from solver.subgame_solver import Solver
 
 OWN = Path(__file__).parent / "endgames"
 STORAGES = {"f32": Storage(), "bf16": Storage(16), "bf16_no_later_averages": Storage(16, later_averages=False)}

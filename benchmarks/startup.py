@@ -10,7 +10,7 @@ import sys
 import time
 
 _RUNS = 7
-_COMMANDS = ("bot.play", "bot.study.command", "dealer_tools.deal", "dealer_tools.match")
+_COMMANDS = ("bot.play", "bot.solve.command", "dealer_tools.deal", "dealer_tools.match")
 _FIRST_STATE = b"MATCHSTATE:1:0::|9hQd\r\n"
 
 

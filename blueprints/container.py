@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from blueprints.files import whole_file
-from blueprints.refusals import problem_words
-from protocol.errors import BlueprintError, quote
+from machine.errors import quote
+from machine.files import whole_file
+from machine.refusals import problem_words
+from protocol.errors import BlueprintError
 
 Array = NDArray[Any]
 

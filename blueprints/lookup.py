@@ -40,12 +40,10 @@ from blueprints.cards.interface import Cards
 from blueprints.storage import TOTAL, Blueprint
 from blueprints.translation import fraction, raise_to, translate
 from blueprints.tree import CALLED, FOLDED, BettingTree
+from protocol.arrays import F32, U8
 from protocol.cards import Card
 from protocol.errors import BlueprintError
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, can_fold, raise_bounds
-
-U8 = NDArray[np.uint8]
-F32 = NDArray[np.float32]
 
 Draw = Callable[[int], float]
 """The uniform number from [0, 1) that belongs to a place in the hand: that of the action, from 0."""

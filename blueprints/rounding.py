@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solver.compiled import kernels_in
+from solver.kernels.compiled import kernels_in
 
 kernel = kernels_in(__file__)
 

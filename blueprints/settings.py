@@ -16,8 +16,8 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from blueprints.cards.settings import CardSettings
-from blueprints.refusals import problem_words
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
+from machine.refusals import problem_words
 from protocol.game import DEFAULT_GAME, Game, load_game
 from solver.menu import Menu, MenuError, menu_text, parse_menu
 

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 
 SHIPPED: Final = "standard.blueprint"
 """That of the default agent."""

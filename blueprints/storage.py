@@ -23,10 +23,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blueprints.cards.exact import ExactCards
 from blueprints.container import Array, Container, write_container
-from blueprints.refusals import problem_words
 from blueprints.settings import BlueprintSettings
 from blueprints.tree import BettingTree, TreeError, build_tree
-from protocol.errors import BlueprintError, ConfigError, ParatusError, quote
+from machine.errors import ConfigError, ParatusError, quote
+from machine.refusals import problem_words
+from protocol.arrays import F32, U8
+from protocol.errors import BlueprintError
 from protocol.game import Game, game_text, parse_game
 from solver.menu import parse_menu
 
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from blueprints.cards.interface import Cards
     from blueprints.cards.work import Progress
 
-F32 = NDArray[np.float32]
-U8 = NDArray[np.uint8]
 
 TOTAL: Final = 255
 """What the numbers of a node and bucket add up to."""

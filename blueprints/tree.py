@@ -23,14 +23,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
+from protocol.arrays import I32, U8
 from protocol.game import Game
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, apply, start
 from solver.menu import Menu
 
 I8 = npt.NDArray[np.int8]
-U8 = npt.NDArray[np.uint8]
-I32 = npt.NDArray[np.int32]
 
 FOLDED: Final = -1
 CALLED: Final = 0

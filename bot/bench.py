@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 
 BENCHMARKS: Final = (
     *("rules", "ranking", "store", "startup", "matches", "solver", "search", "trainer", "lookup", "lbr", "bot"),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from protocol.errors import ConfigError, ParatusError, quote
+from machine.errors import ConfigError, ParatusError, quote
 
 COMMANDS: Final = {
     "bot": ("bot.play", "play a match against an ACPC dealer"),
@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "match": ("dealer_tools.match", "play a match between two bots and score it"),
     "experiment": ("dealer_tools.experiment.command", "play many matches by a plan, and say who beats whom"),
     "score": ("dealer_tools.scoring.command", "say who is better: win rates with the luck taken out"),
-    "replay": ("dealer_tools.scoring.replay_command", "show a hand of a log step by step, and what was luck in it"),
+    "replay": ("dealer_tools.replay.command", "show a hand of a log step by step, and what was luck in it"),
     "lbr": ("dealer_tools.lbr.command", "measure how much a local best response wins against an agent"),
     "exploitability": (
         "dealer_tools.exploitability",
@@ -30,7 +30,7 @@ COMMANDS: Final = {
     ),
     "slumbot": ("dealer_tools.slumbot.command", "play hands with slumbot.com over HTTP, and score them"),
     "slumbot-server": ("dealer_tools.slumbot.server_command", "be slumbot.com for clients on this machine"),
-    "solve": ("bot.study.command", "solve one spot and look at the answer"),
+    "solve": ("bot.solve.command", "solve one spot and look at the answer"),
     "blueprint": ("bot.blueprints.command", "look at a blueprint: what it is, whether it is whole, what it plays"),
     "bench": ("bot.bench", "measure how fast this machine is (from the source only)"),
     "doctor": ("bot.doctor", "check this machine and installation"),

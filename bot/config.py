@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from blueprints.refusals import problem_line
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.refusals import problem_line
+from machine.toml import read_toml
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
 from strategies.search.settings import LimitedSettings, NestedSettings
 from strategies.settings import LookupSettings, RouterSettings, SlumbotStyleSettings, StrategySettings
-from strategies.toml_files import read_toml
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Final
 
 from blueprints.shipped import tables_folder
-from bot.folders import data_home
 from bot.warm import warm_up
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.folders import data_home
 
-PACKAGES: Final = ("protocol", "solver", "blueprints", "strategies", "bot", "dealer_tools")
+PACKAGES: Final = ("machine", "protocol", "solver", "blueprints", "strategies", "bot", "dealer_tools")
 DEPENDENCIES: Final = ("numpy", "numba", "pydantic", "rich", "uvloop")
 _MIN_PYTHON: Final = (3, 11)
 _MIN_MEMORY_GIB: Final = 3.0
@@ -181,7 +181,7 @@ def _solver() -> Finding:
 
 def _agent() -> Finding:
     def look() -> str:
-        from solver import limited
+        from solver import depth_limited as limited
 
         return (
             "cached" if limited.cached() else "cold: the first start compiles, a minute or two; or `paratus warm agent`"

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.config import DEFAULT_FILE, GAME_VARIABLE, BotConfig, load_config
-from bot.folders import data_home
 from bot.session import Ending, Outcome, Session
-from protocol.errors import ConfigError, DeadlineExceeded, Disconnected
+from machine.errors import ConfigError
+from machine.folders import data_home
+from protocol.errors import DeadlineExceeded, Disconnected
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.stream import connect, run
 from strategies.registry import STRATEGIES, make_strategy

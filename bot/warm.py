@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 
 PARTS: Final = ("ranking", "blueprint", "solver", "agent")
 
@@ -58,7 +58,7 @@ def _blueprint(*, required: bool) -> None:
     """The tables of the blueprint that ships; if none does, that is an error for those who asked for them."""
     from blueprints.shipped import shipped_blueprint, tables_folder
     from blueprints.storage import Blueprint
-    from bot.study.progress import ShareBar, duration_text
+    from machine.progress import ShareBar, duration_text
 
     try:
         blueprint = Blueprint.open(shipped_blueprint())

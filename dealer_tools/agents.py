@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from blueprints.refusals import problem_words
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
+from machine.refusals import problem_words
+from machine.toml import read_toml
 from protocol.game import Game, load_game
 from strategies.registry import STRATEGIES, make_strategy
 from strategies.settings import StrategySettings
 from strategies.strategy import Strategy
-from strategies.toml_files import read_toml
 
 _ELSEWHERE: Final = ("bot", "store", "clock", "wait", "slumbot")
 _MOST_ITERATIONS: Final = 1_000_000

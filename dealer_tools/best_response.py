@@ -21,18 +21,17 @@ from math import comb
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dealer_tools.chair import Chair
+from machine.errors import ConfigError
+from protocol.arrays import F64
 from protocol.cards import Card
-from protocol.errors import ConfigError
 from protocol.game import Game, Position
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, can_fold, raise_bounds, start
 from strategies.policy import Policy, RaiseBetween, holes_of
 from strategies.strategy import Decided
 
-F64 = npt.NDArray[np.float64]
 Past = tuple[Decided, ...]
 
 MOST_STATES: Final = 300_000

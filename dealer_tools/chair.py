@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Position
 from protocol.state import FOLD, Action, State
@@ -31,8 +31,6 @@ from strategies.chair import stand_in
 from strategies.draws import Draws
 from strategies.policy import Policy, check_policy
 from strategies.strategy import Budget, Decided, Spot, Strategy
-
-F64 = npt.NDArray[np.float64]
 
 _ALL_DAY_S: Final = 1e9
 _RESPONSE_S: Final = 600.0

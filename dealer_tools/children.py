@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from dealer_tools.results import MatchError
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 
 _PR_SET_PDEATHSIG: Final = 1
 _GRACE_S: Final = 3.0

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dealer_tools.table import Files, Table
+from machine.errors import ConfigError, ParatusError, quote
 from protocol.dealer import Dealer
-from protocol.errors import ConfigError, DeadlineExceeded, ParatusError, quote
+from protocol.errors import DeadlineExceeded
 from protocol.game import load_game
 from protocol.log import MAX_HANDS, MAX_SEED, HandRecord, Limits, MatchHeader, score_line, state_line
 from protocol.stream import LineStream, SeatListener, run

@@ -24,24 +24,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from blueprints.revision import git_revision
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
-from dealer_tools.plan import (
-    Own,
-    Plan,
-    check_folder,
-    check_plan,
-    executable,
-    name_agents,
-    read_document,
-    write_document,
-)
-from dealer_tools.progress import HandsBar
+from dealer_tools.plan import Own, Plan, check_folder, check_plan, executable, name_agents
 from dealer_tools.results import Leg, MatchError, estimates, read_values
 from dealer_tools.stores import complete_store
 from dealer_tools.tail import Tail, last_line
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
+from machine.files import read_document, write_document
+from machine.progress import HandsBar
+from machine.revision import git_revision
 from protocol.game import game_text, load_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
 from strategies.registry import STRATEGIES, check_agent

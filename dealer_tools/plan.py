@@ -14,8 +14,9 @@ from typing import Any
 
 from dealer_tools.children import LOCK
 from dealer_tools.results import Leg
+from machine.errors import ConfigError, quote
+from machine.files import read_document, write_document
 from protocol.dealer import NAME
-from protocol.errors import ConfigError, quote
 from protocol.game import Game, game_text
 from protocol.log import Limits
 from strategies.registry import STRATEGIES
@@ -142,21 +143,3 @@ def check_plan(plan: Plan, folder: Path) -> None:
 def _shown(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else quote(text)
-
-
-def read_document(path: Path) -> dict[str, Any]:
-    """A JSON object from a file."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(document, dict):
-        raise ConfigError(f"{path}: expected a JSON object")
-    return document
-
-
-def write_document(path: Path, document: dict[str, Any]) -> None:
-    """A JSON object to a file, all of it or nothing."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)

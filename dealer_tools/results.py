@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 from protocol.game import Game
 from protocol.log import LogError, parse_score_line, parse_state_line
 from protocol.state import payoffs

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from machine.errors import ParatusError
 from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
-from protocol.errors import DeadlineExceeded, Disconnected, ParatusError
+from protocol.errors import DeadlineExceeded, Disconnected
 from protocol.game import Seat
 from protocol.log import MICROS, clock_text
 from protocol.stream import LineStream

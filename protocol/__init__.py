@@ -1,17 +1,16 @@
 """The game as ACPC defines it: cards, rules, states and wire text. Bytes in, events out; no network but in `stream`."""
 
+from machine.errors import ConfigError, ParatusError
 from protocol.cards import Card, card_text, cards_text, parse_card, parse_cards
 from protocol.client import Client
 from protocol.dealer import Dealer
 from protocol.dealing import CardStream
 from protocol.errors import (
     BlueprintError,
-    ConfigError,
     DeadlineExceeded,
     Disconnected,
     IllegalAction,
     LocalProtocolError,
-    ParatusError,
     ProtocolError,
     RemoteProtocolError,
 )

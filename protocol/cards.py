@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NewType
 
-from protocol.errors import ParatusError, quote
+from machine.errors import ParatusError, quote
 
 Card = NewType("Card", int)
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from protocol.errors import LocalProtocolError, RemoteProtocolError, quote
+from machine.errors import quote
+from protocol.errors import LocalProtocolError, RemoteProtocolError
 from protocol.game import Game
 from protocol.lines import TOO_LONG, Line
 from protocol.state import Action, action_text, check

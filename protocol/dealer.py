@@ -20,9 +20,10 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final, NamedTuple
 
+from machine.errors import quote
 from protocol.cards import cards_text
 from protocol.dealing import CardStream
-from protocol.errors import LocalProtocolError, quote
+from protocol.errors import LocalProtocolError
 from protocol.game import Game, Seat
 from protocol.lines import TOO_LONG, Line
 from protocol.log import (

@@ -11,8 +11,8 @@ from __future__ import annotations
 import random
 from typing import Final
 
+from machine.errors import ConfigError
 from protocol.cards import Card
-from protocol.errors import ConfigError
 from protocol.game import Game
 from protocol.log import MAX_SEED
 from protocol.state import Deal

@@ -1,6 +1,6 @@
 """The error tree: everything Paratus raises on purpose.
 
-ParatusError
+ParatusError               (in `machine.errors`, with ConfigError)
 ├── ConfigError            a file, option or setting cannot be used; names the place and the value
 ├── BlueprintError         a blueprint does not match what it is asked to play
 ├── IllegalAction          the rules forbid the action in this state
@@ -11,13 +11,7 @@ ParatusError
 └── DeadlineExceeded       the peer, or we, took longer than agreed
 """
 
-
-class ParatusError(Exception):
-    """Base of all deliberate errors. The message is one line, fit to be shown to a user."""
-
-
-class ConfigError(ParatusError):
-    """A file, option or setting that cannot be used."""
+from machine.errors import ParatusError
 
 
 class BlueprintError(ParatusError):
@@ -51,12 +45,3 @@ class Disconnected(ParatusError):
 
 class DeadlineExceeded(ParatusError):
     """A wait for a peer outlasted its limit."""
-
-
-_SHOWN_CHARS = 120
-
-
-def quote(text: str | bytes) -> str:
-    """What was read, safe to print on one line and bounded: untrusted text goes into messages only through here."""
-    shown = repr(text[:_SHOWN_CHARS])
-    return shown if len(text) <= _SHOWN_CHARS else f"{shown}… ({len(text)} in all)"

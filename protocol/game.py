@@ -16,8 +16,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, NewType
 
+from machine.errors import ConfigError, quote
 from protocol.cards import Card, deck
-from protocol.errors import ConfigError, quote
 
 Seat = NewType("Seat", int)
 """A chair at the table: the same bot sits there for the whole match. From 0; messages of the dealer print it from 1."""

@@ -22,8 +22,8 @@ from functools import cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
+from machine.errors import quote
 from protocol.cards import NUM_CARDS, RANKS, Card, CardError, cards_text, parse_cards, rank_of, suit_of
-from protocol.errors import quote
 
 if TYPE_CHECKING:
     import numpy as np

@@ -36,12 +36,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from protocol.arrays import U8, U16
 from protocol.cards import NUM_CARDS, Card
 from protocol.hands import NUM_HANDS
 from protocol.ranking import MAX_CARDS, HandError, hand_rank
 
-U8 = NDArray[np.uint8]
-U16 = NDArray[np.uint16]
 I16 = NDArray[np.int16]
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
-from protocol.errors import ParatusError, quote
+from machine.errors import ParatusError, quote
 from protocol.game import Game
 from protocol.state import Action, Deal, State, action_text, start
 from protocol.wire import WireError, deal_text, parse_action, parse_deal, read_betting

@@ -21,8 +21,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from machine.errors import ParatusError, quote
 from protocol.cards import RANKS, CardError
-from protocol.errors import ParatusError, quote
 from protocol.hands import (
     NUM_CLASSES,
     NUM_HANDS,

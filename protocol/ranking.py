@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
+from machine.errors import ParatusError
 from protocol.cards import RANKS, Card, rank_of, suit_of
-from protocol.errors import ParatusError
 
 MAX_CARDS = 7
 

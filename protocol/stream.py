@@ -17,7 +17,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
-from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, LocalProtocolError, quote
+from machine.errors import ConfigError, quote
+from protocol.errors import DeadlineExceeded, Disconnected, LocalProtocolError
 from protocol.lines import Line, LineBuffer
 
 MAX_WAITING_LINES: Final = 256

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
+from machine.errors import quote
 from protocol.cards import Card, CardError, card_text, cards_text, deck, parse_cards
-from protocol.errors import IllegalAction, RemoteProtocolError, quote
+from protocol.errors import IllegalAction, RemoteProtocolError
 from protocol.game import Game, Position
 from protocol.headsup import follow
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, check, raise_bounds, start

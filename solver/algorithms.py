@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from protocol.errors import ParatusError, quote
+from machine.errors import ParatusError, quote
 
 
 class AlgorithmError(ParatusError):

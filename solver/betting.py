@@ -23,11 +23,12 @@ from typing import Final
 
 import numpy as np
 
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
+from protocol.arrays import I32
 from protocol.state import Action, State, apply
+from solver.kernels.types import padded
 from solver.menu import Menu
 from solver.problem import Layout, number_edges
-from solver.tables import I32, padded
 
 PART_SHOWDOWNS: Final = 90
 """About so many showdowns make a part: what the sweeps read and write then fits the second cache."""

@@ -1,4 +1,4 @@
-"""Boards and hands as the arrays that the kernels read (`solver.tables.Deals`)."""
+"""Boards and hands as the arrays that the kernels read (`solver.kernels.types.Deals`)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from protocol.arrays import F32, F64, I32, I64
 from protocol.cards import Card
 from protocol.game import Game
 from protocol.hands import SuitPermutation
 from protocol.kernels import rank_hands
 from solver.boards import Board, permutation_of
-from solver.tables import F32, F64, I32, I64, Deals, padded
-from solver.vectors import BLOCK
+from solver.kernels.types import Deals, padded
+from solver.kernels.vectors import BLOCK
 
 Hand = tuple[Card, ...]
 

@@ -20,14 +20,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from protocol.errors import ParatusError
+from machine.cores import available_cores
+from machine.errors import ParatusError
+from protocol.arrays import F32, F64, I64
 from solver.algorithms import DCFR, Algorithm
 from solver.gadgets import Entrance, Gadget, no_gate
-from solver.kernels import BEST, FOLLOW, OPEN, OVER, UPDATE, follow, lead
+from solver.kernels.cfr import BEST, FOLLOW, OPEN, OVER, UPDATE, follow, lead
+from solver.kernels.types import Batch, Watch, WeightArray, aligned_halves, aligned_zeros
+from solver.kernels.vectors import BLOCK
 from solver.problem import Problem
-from solver.tables import F32, F64, I64, Batch, Watch, WeightArray, aligned_halves, aligned_zeros
-from solver.threads import Pace, available_cores
-from solver.vectors import BLOCK
+from solver.threads import Pace
 
 _BATCH_S = 0.05
 """Iterations are given to the kernels in batches of about so long: what Ctrl-C and deadlines wait for."""

@@ -19,7 +19,8 @@ private hand that its player has picked instead of being dealt (`hidden_choice`)
 actions come before all else, as in Rock-Paper-Scissors+. Two nodes with the edges of one information set would not do:
 kernels go node by node, so the second would play what the first has just learnt.
 
-`Engine` takes a gadget and passes it on to the kernels (`solver.gates`), which choose and learn between passes.
+`Engine` takes a gadget and passes it on to the kernels (`solver.kernels.gadgets`), which choose and learn between
+passes.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from math import erf
 import numpy as np
 import numpy.typing as npt
 
-from protocol.errors import ParatusError
-from solver.gates import CHOSEN, ENTER, ENTERED, HEDGE, NO_GATE, NORMAL, OUTSIDE, PICK, ROWS, SHARE, WEIGHT
-from solver.kinds import Form
+from machine.errors import ParatusError
+from protocol.arrays import F32, F64
+from solver.gadget_kinds import Form
+from solver.kernels.gadgets import CHOSEN, ENTER, ENTERED, HEDGE, NO_GATE, NORMAL, OUTSIDE, PICK, ROWS, SHARE, WEIGHT
+from solver.kernels.types import Gate, aligned_zeros
+from solver.kernels.vectors import LANES
 from solver.problem import Problem
-from solver.tables import F32, F64, Gate, aligned_zeros
-from solver.vectors import LANES
 
 
 class GadgetError(ParatusError):

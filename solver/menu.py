@@ -32,7 +32,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from protocol.errors import IllegalAction, ParatusError, quote
+from machine.errors import ParatusError, quote
+from protocol.errors import IllegalAction
 from protocol.game import MAX_STREETS, UNLIMITED
 from protocol.state import CALL, FOLD, MAX_ACTIONS_PER_STREET, Action, Raise, State, can_fold, check, raise_bounds
 

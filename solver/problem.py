@@ -11,9 +11,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from solver.sweeps import MAX_VECTORS, NUM_CARD_ROWS
-from solver.tables import F32, F64, I32, Deals, Scratch, Top, Trees, aligned_zeros
-from solver.vectors import BLOCK, LANES
+from protocol.arrays import F32, F64, I32
+from solver.kernels.sweeps import MAX_VECTORS, NUM_CARD_ROWS
+from solver.kernels.types import Deals, Scratch, Top, Trees, aligned_zeros
+from solver.kernels.vectors import BLOCK, LANES
 
 NO_MATRICES = np.zeros((0, 0, 0, 0), np.float32)
 

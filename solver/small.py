@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
+from protocol.arrays import F32, F64, I32
 from solver.engine import Engine
+from solver.kernels.types import Deals, padded
+from solver.kernels.vectors import BLOCK
 from solver.problem import Layout, Problem, number_edges, stack
-from solver.tables import F32, F64, I32, Deals, padded
-from solver.vectors import BLOCK
 
 _CLOSE = 1e-9
 """How far from 1 a sum of probabilities may be."""

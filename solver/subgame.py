@@ -20,18 +20,19 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from machine.errors import ParatusError
+from protocol.arrays import F64, I32
 from protocol.cards import Card, cards_text
-from protocol.errors import ParatusError
 from protocol.game import Game
 from protocol.hands import SuitPermutation, permute_cards
 from protocol.state import Action, State
 from solver.betting import Forest, Node, build_forest
 from solver.boards import Board, boards_of, permutation_of
 from solver.deals import Hand, Table, build_deals, opposing_weights
+from solver.kernels.types import padded
+from solver.kernels.vectors import BLOCK
 from solver.menu import Menu
 from solver.problem import Problem, stack
-from solver.tables import F64, I32, padded
-from solver.vectors import BLOCK
 
 Range = npt.NDArray[np.floating]
 

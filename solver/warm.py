@@ -8,9 +8,9 @@ import numpy as np
 
 from protocol.game import parse_game
 from protocol.state import start
-from solver.cfr import Solver
 from solver.menu import parse_menu
 from solver.subgame import Storage, Subgame, hands_of
+from solver.subgame_solver import Solver
 
 BITS: Final = (32, 16)
 _GAME: Final = """\
@@ -30,7 +30,7 @@ end gamedef
 
 def cached() -> bool:
     """True if what runs an iteration is there, compiled, for both storages; loads nothing."""
-    from solver.kernels import follow, lead
+    from solver.kernels.cfr import follow, lead
 
     return all(len(kernel._cache._cache_file._load_index()) >= len(BITS) for kernel in (follow, lead))
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from blueprints.lookup import Draw, Lookup
 from blueprints.shipped import tables_folder
 from blueprints.storage import TOTAL
-from protocol.errors import BlueprintError, ConfigError
+from machine.errors import ConfigError
+from protocol.errors import BlueprintError
 from protocol.game import Game
 from protocol.state import Action, start
 from strategies.baselines import check_or_fold

@@ -24,8 +24,8 @@ from typing import Final, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from machine.errors import ParatusError, quote
 from protocol.cards import NUM_CARDS, Card
-from protocol.errors import ParatusError, quote
 from protocol.game import MAX_HOLE_CARDS, Game
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check
 from strategies.draws import Draws

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 from protocol.game import Game
 from strategies.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Random
 from strategies.settings import StrategySettings

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from blueprints.shipped import SHIPPED, SLUMBOT_STYLE
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 from strategies.search.settings import LimitedSettings, NestedSettings
 
 

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from protocol.errors import ConfigError, ParatusError
+from machine.errors import ConfigError, ParatusError
 from protocol.game import Game, game_text, parse_game
 from protocol.state import Action, action_text
 from protocol.wire import MatchState, deal_text

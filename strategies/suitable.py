@@ -7,7 +7,8 @@ from pathlib import Path
 
 from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
-from protocol.errors import BlueprintError, ConfigError
+from machine.errors import ConfigError
+from protocol.errors import BlueprintError
 from protocol.game import Game
 from strategies.settings import LookupSettings
 

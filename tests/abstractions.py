@@ -7,9 +7,10 @@ from unittest.mock import patch
 
 from blueprints.cards import centroids
 from blueprints.cards.centroids import Centroids, build_centroids
-from blueprints.cards.features import U16, river_strengths
+from blueprints.cards.features import river_strengths
 from blueprints.cards.settings import CardSettings
 from blueprints.cards.work import Work
+from protocol.arrays import U16
 
 SMALL = CardSettings(flop=40, turn=50, river=30, quantiles=8, sample=4000, starts=2, rounds=10)
 

@@ -19,8 +19,8 @@ from protocol.cards import Card
 from protocol.game import Game, Position
 from protocol.ranking import hand_rank
 from protocol.state import FOLD, State, apply, start
-from solver.cfr import Solver
 from solver.subgame import Subgame
+from solver.subgame_solver import Solver
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy, holes_of, round_columns
 from strategies.strategy import Budget, Decided, Spot

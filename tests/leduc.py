@@ -16,9 +16,9 @@ from solver_tables import average, decisions, everyone, write
 from protocol.game import parse_game
 from protocol.state import apply, start
 from solver.algorithms import Algorithm, Weights
-from solver.cfr import Solver
 from solver.menu import parse_menu
 from solver.subgame import Subgame
+from solver.subgame_solver import Solver
 
 LEDUC = parse_game(
     "limit\nnumPlayers 2\nnumRounds 2\nblind 1 1\nraiseSize 2 4\nmaxRaises 2 2\n"

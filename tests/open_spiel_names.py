@@ -20,8 +20,8 @@ from solver_tables import average, decisions, matched, moved
 from protocol.cards import Card, make_card, parse_cards
 from protocol.game import Game
 from protocol.hands import permute_cards
-from solver.cfr import Solver
 from solver.subgame import Subgame
+from solver.subgame_solver import Solver
 
 InfoSet = tuple[int, frozenset[Card], frozenset[Card], str]
 """Player, hand, board, betting."""

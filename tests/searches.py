@@ -16,8 +16,8 @@ from small_games import Rules, different
 
 from solver.algorithms import CFR
 from solver.engine import Engine
+from solver.gadget_kinds import Form
 from solver.gadgets import Gadget, gift
-from solver.kinds import Form
 from solver.small import Chance, Decision, Leaf, Node, Path, SmallGame
 
 Round = Callable[[int], Node]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from small_matches import Play, actions_of, probability_of
 
-from dealer_tools.scoring.holdings import F64, Holdings
+from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.values import Side, mean_over_cards, missing_cards
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.state import Deal, State, apply, payoffs
 

@@ -16,8 +16,8 @@ from protocol.cards import Card, suit_of
 from protocol.game import Game
 from protocol.hands import SuitPermutation, permute_cards
 from protocol.state import Action
-from solver.cfr import Solver
 from solver.subgame import Subgame, hands_of
+from solver.subgame_solver import Solver
 
 Image = tuple[tuple[Card, ...], SuitPermutation]
 """A board that another one is solved for, and how its suits become that one's."""

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from blueprint_files import HOLDEM, folder, opened, write
 
-from benchmarks.always_fold import exact_value, line_of, on_board
-from benchmarks.blueprint import baseline
 from blueprints.cards.features import RIVER, multiplicities
-from blueprints.cards.strengths import river_strengths
+from blueprints.cards.kernels.strengths import river_strengths
 from blueprints.storage import Blueprint
 from blueprints.train.public import Walker
 from protocol.hands import NUM_HANDS, canonical_boards, hand_cards_array
 from protocol.kernels import rank_tables
+from release.always_fold import exact_value, line_of, on_board
+from release.blueprint import baseline
 
 IN_THE_BIG_BLIND, ON_THE_BUTTON = 0, 1
 
@@ -86,9 +86,9 @@ def test_all_boards_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     some, weights = canonical_boards(5)[chosen], multiplicities(RIVER)[chosen]
     some.setflags(write=False)
     assert len(set(weights.tolist())) > 1
-    monkeypatch.setattr("benchmarks.always_fold.canonical_boards", lambda count: some)
-    monkeypatch.setattr("benchmarks.always_fold.multiplicities", lambda street: weights)
-    monkeypatch.setattr("benchmarks.always_fold._AT_ONCE", 3)
+    monkeypatch.setattr("release.always_fold.canonical_boards", lambda count: some)
+    monkeypatch.setattr("release.always_fold.multiplicities", lambda street: weights)
+    monkeypatch.setattr("release.always_fold._AT_ONCE", 3)
     told: list[float] = []
     found = exact_value(blueprint, cards, ON_THE_BUTTON, told.append)
     each = [on_board(line, cards, board, row) for board, row in zip(some.tolist(), strengths(some), strict=True)]

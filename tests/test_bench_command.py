@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import convergence, trainer
+from benchmarks import trainer
 from benchmarks.machine import Elsewhere, product_s
 from benchmarks.solver import OWN, STORAGES, load_spots
 from blueprints.cards.made_up import made_up_tables
 from blueprints.settings import load_settings
 from blueprints.tree import build_tree
 from bot import bench, cli
+from studies import convergence
 
 ENDGAME = OWN / "river-large-pot.txt"
 SHORT = ("--skip-compilation", "--measure-seconds", "0.01", "--goal-seconds", "0.05")

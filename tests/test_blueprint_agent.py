@@ -20,7 +20,7 @@ from blueprints.cards.holdem import HoldemCards
 from blueprints.shipped import SHIPPED, SLUMBOT_STYLE, shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint
 from bot.config import load_config
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 from protocol.game import Game, load_game
 from protocol.state import State, start
 from protocol.wire import read_betting

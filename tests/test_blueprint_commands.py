@@ -14,7 +14,7 @@ from blueprints.storage import Blueprint, write_blueprint
 from blueprints.tree import build_tree
 from bot.blueprints.answers import action_words
 from bot.blueprints.command import COMMANDS
-from bot.study import pictures
+from bot.solve import pictures
 from protocol.cards import parse_cards
 from protocol.game import load_game
 from protocol.hands import HandIndex, class_text, hand_class, hand_text

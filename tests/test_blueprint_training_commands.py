@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from blueprint_files import small_game, write
 
-from blueprints.revision import code_revision
 from blueprints.settings import load_settings
 from blueprints.storage import Blueprint
+from machine.revision import code_revision
 
 CONFIG = """\
 name = "leduc"

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.blueprint`, on no-limit Leduc: the file and the run it was written from belong together."""
+"""`python -m release.blueprint`, on no-limit Leduc: the file and the run it was written from belong together."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.blueprint import main
 from bot import cli
+from release.blueprint import main
 
 CONFIG = """\
 name = "leduc"

@@ -18,9 +18,9 @@ from protocol.hands import SUIT_PERMUTATIONS, SuitPermutation, permute_cards
 from protocol.state import CALL, State, apply, start
 from solver.algorithms import CFR
 from solver.boards import Board, boards_of, permutation_of
-from solver.cfr import Solver
 from solver.menu import parse_menu
 from solver.subgame import Subgame, hands_of
+from solver.subgame_solver import Solver
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
 SHORT_DECK = parse_game(

@@ -1,16 +1,16 @@
-"""`python -m benchmarks.button`: what it compares, and its table. What it finds in limit hold'em: `proof/`."""
+"""`python -m studies.button`: what it compares, and its table. What it finds in limit hold'em: `proof/`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from benchmarks.button import Found, Subject, main, measure, report, sizes, subjects, text
 from blueprints.cards.made_up import made_up_rows
 from blueprints.cards.settings import CardSettings
 from blueprints.settings import load_settings
 from blueprints.tree import build_tree
 from protocol.state import Raise, start
+from studies.button import Found, Subject, main, measure, report, sizes, subjects, text
 
 
 def tree_of(subject: Subject) -> str:

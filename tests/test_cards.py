@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from machine.errors import ParatusError, quote
 from protocol.cards import (
     NUM_CARDS,
     RANKS,
@@ -21,7 +22,6 @@ from protocol.cards import (
     rank_of,
     suit_of,
 )
-from protocol.errors import ParatusError, quote
 
 
 def test_every_card_round_trips() -> None:

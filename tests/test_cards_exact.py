@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from blueprints.cards.exact import ExactCards
+from machine.errors import ConfigError
 from protocol.cards import CardError
-from protocol.errors import ConfigError
 from protocol.game import parse_game
 from protocol.hands import canonical_boards, canonical_hands
 

@@ -29,11 +29,11 @@ from blueprints.cards.features import (
     multiplicities,
     turn_strengths,
 )
-from blueprints.cards.lanes import HANDS
-from blueprints.cards.nearest import GRID
-from blueprints.cards.quantiles import exchanges
+from blueprints.cards.kernels.lanes import HANDS
+from blueprints.cards.kernels.nearest import GRID
+from blueprints.cards.kernels.quantiles import exchanges
+from blueprints.cards.kernels.strengths import DEAD, FULL, RIVER_STRENGTH, TURN_STRENGTH, stretched
 from blueprints.cards.settings import CardSettings
-from blueprints.cards.strengths import DEAD, FULL, RIVER_STRENGTH, TURN_STRENGTH, stretched
 from blueprints.cards.work import Work
 from protocol.cards import NUM_CARDS, parse_cards
 from protocol.hands import (

@@ -14,11 +14,12 @@ from abstractions import SMALL, rivers, small_centroids
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprints.cards import nearest, places, rows, tables
-from blueprints.cards import strengths as river_kernels
+from blueprints.cards import tables
 from blueprints.cards.centroids import Centroids, build_centroids, draw_hands
 from blueprints.cards.features import BOARD_CARDS, LIVE_HANDS, Features, keys, live_hands
 from blueprints.cards.holdem import HoldemCards
+from blueprints.cards.kernels import nearest, places, rows
+from blueprints.cards.kernels import strengths as river_kernels
 from blueprints.cards.quality import _measure, quality
 from blueprints.cards.settings import CardSettings
 from blueprints.cards.work import Work

@@ -20,8 +20,9 @@ from blueprints.storage import Blueprint
 from bot import cli, doctor
 from bot.config import DEFAULT_FILE
 from bot.warm import PARTS
+from machine.errors import ConfigError
 from protocol import kernels
-from protocol.errors import BlueprintError, ConfigError, Disconnected
+from protocol.errors import BlueprintError, Disconnected
 from protocol.game import DEFAULT_GAME, shipped_games
 from solver import warm
 from strategies.registry import STRATEGIES

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from bot.config import DEFAULT_FILE, BotConfig, load_config
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import Limits
 from strategies.registry import STRATEGIES

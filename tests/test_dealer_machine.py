@@ -9,9 +9,10 @@ from random import Random
 import pytest
 from random_play import Match, play_match, random_game
 
+from machine.errors import ParatusError
 from protocol.dealer import Dealer, Logged, Phase, Report, Tell, Transacted
 from protocol.dealing import CardStream
-from protocol.errors import LocalProtocolError, ParatusError
+from protocol.errors import LocalProtocolError
 from protocol.game import Game, load_game
 from protocol.lines import TOO_LONG
 from protocol.log import Limits, LogError, MatchHeader, parse_score_line, parse_state_line, state_line

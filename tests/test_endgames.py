@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.endgames.make import LINES, make, strength
-from bot.study.endgames import (
+from bot.solve.endgames import (
     Endgame,
     EndgameError,
     endgame_text,

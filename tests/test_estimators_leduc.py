@@ -18,7 +18,7 @@ from dealer_tools.scoring.estimators import ESTIMATORS, Scorer
 from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.values import Equity
 from solver.algorithms import CFR
-from solver.cfr import Solver
+from solver.subgame_solver import Solver
 
 
 @pytest.fixture(scope="module")

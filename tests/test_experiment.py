@@ -26,12 +26,12 @@ from dealer_tools.experiment.results import holm, p_value
 from dealer_tools.experiment.runner import _cores_for, _Running
 from dealer_tools.results import Estimate
 from dealer_tools.scoring.valuing import READY, VALUES
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.toml import toml_text
 from protocol.game import load_game
 from protocol.log import parse_state_line
 from strategies.search.settings import MenuRule, NestedSettings
 from strategies.settings import StrategySettings
-from strategies.toml_files import toml_text
 
 HOLDEM = "holdem.nolimit.2p.reverse_blinds"
 HANDS = 60

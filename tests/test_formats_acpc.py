@@ -14,7 +14,7 @@ from records import DATA, RECORDS
 
 from dealer_tools.formats.acpc import log_text, read_log, write_log
 from dealer_tools.formats.reading import FormatError
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 from protocol.game import game_text, load_game
 from protocol.log import state_line
 

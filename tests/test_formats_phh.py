@@ -15,8 +15,8 @@ from dealer_tools.formats import acpc
 from dealer_tools.formats.phh import hand_text, parse_hand, read_sessions, session_text, write_session
 from dealer_tools.formats.phh_table import HistoryError
 from dealer_tools.formats.reading import FormatError
+from machine.errors import ParatusError
 from protocol.cards import card_text, cards_text
-from protocol.errors import ParatusError
 from protocol.game import Game, Position, load_game
 from protocol.log import state_line
 

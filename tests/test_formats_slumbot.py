@@ -30,8 +30,8 @@ from dealer_tools.formats.slumbot import (
     slumbot_game,
     write_session,
 )
+from machine.errors import ParatusError
 from protocol import wire
-from protocol.errors import ParatusError
 from protocol.game import load_game
 from protocol.log import state_line
 from protocol.state import CALL, FOLD, Raise, apply, payoffs, start

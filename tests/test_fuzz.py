@@ -24,11 +24,12 @@ import pytest
 from random_play import Match, random_action
 from records import DATA, RECORDS, Record, read_record
 
+from machine.errors import ParatusError
 from protocol.cards import cards_text, parse_cards
 from protocol.client import Client
 from protocol.client import Phase as ClientPhase
 from protocol.dealer import Phase
-from protocol.errors import LocalProtocolError, ParatusError, RemoteProtocolError
+from protocol.errors import LocalProtocolError, RemoteProtocolError
 from protocol.game import game_text, parse_game, shipped_games
 from protocol.lines import TOO_LONG, LineBuffer
 from protocol.log import (

@@ -42,13 +42,13 @@ from solver_tables import decisions
 from protocol.cards import cards_text
 from protocol.state import start
 from solver.algorithms import CFR, DCFR, Algorithm
-from solver.cfr import Solver
 from solver.engine import Engine, SolverError
+from solver.gadget_kinds import Form
 from solver.gadgets import Gadget, GadgetError, gift
-from solver.kinds import Form
 from solver.menu import parse_menu
 from solver.small import Chance, Decision, Leaf, Node, Path, SmallGame
 from solver.subgame import Storage, Subgame
+from solver.subgame_solver import Solver
 
 CLOSE = 1e-5
 """For what is computed once in float32."""

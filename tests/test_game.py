@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_play import random_game
 
+from machine.errors import ConfigError, ParatusError
 from protocol.cards import cards_text
-from protocol.errors import ConfigError, ParatusError
 from protocol.game import (
     DEFAULT_GAME,
     DEFAULT_MAX_RAISES,

@@ -7,10 +7,11 @@ import numpy.typing as npt
 import pytest
 from reference.slow_gates import SlowHand
 
-from solver.compiled import kernel
-from solver.gates import ENTERED, HEDGE, NORMAL, OUTSIDE, ROWS, SHARE, WEIGHT, choose, learn
-from solver.tables import F32, Gate, aligned_zeros
-from solver.vectors import BLOCK, LANES, exponential, load, root, store
+from protocol.arrays import F32
+from solver.kernels.compiled import kernel
+from solver.kernels.gadgets import ENTERED, HEDGE, NORMAL, OUTSIDE, ROWS, SHARE, WEIGHT, choose, learn
+from solver.kernels.types import Gate, aligned_zeros
+from solver.kernels.vectors import BLOCK, LANES, exponential, load, root, store
 
 HANDS = 8 * BLOCK
 

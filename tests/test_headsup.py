@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from random_play import random_game, random_hand
 
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 from protocol.game import Game, Position, load_game
 from protocol.headsup import follow, plain
 from protocol.state import MAX_ACTIONS_PER_STREET, Raise, State, apply, raise_bounds, start

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from test_limited_values import experiment
 
-from benchmarks.known_leaves import KnownFlops, biased, generated, our_reaches, solved
-from benchmarks.limited_values import US, OneBet, biases
-from blueprints.leaves import roots_of
-from blueprints.rollouts import Rollouts
-from solver.tables import F32
+from blueprints.values.leaves import roots_of
+from blueprints.values.rollouts import Rollouts
+from protocol.arrays import F32
+from studies.known_leaves import KnownFlops, biased, generated, our_reaches, solved
+from studies.limited_values import US, OneBet, biases
 
 COUNT = 4
 

@@ -11,8 +11,8 @@ import pytest
 from dealer_tools.lbr.equity import Equities
 from dealer_tools.lbr.response import LocalBestResponse, RangeError, _chips, after, showdown_chips
 from dealer_tools.lbr.settings import Setting, offered
+from machine.errors import ConfigError
 from protocol.cards import Card, parse_cards
-from protocol.errors import ConfigError
 from protocol.game import DEFAULT_GAME, load_game, parse_game
 from protocol.hands import NUM_HANDS, hand_cards, hand_index, parse_hand
 from protocol.kernels import rank_runouts

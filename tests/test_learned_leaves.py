@@ -18,15 +18,16 @@ from blueprints.learned.examples import make_examples, make_shard, read_shard
 from blueprints.learned.flops import GROUPS, NONE, Flop
 from blueprints.learned.leaves import LearnedLeaves
 from blueprints.learned.network import LeafNetwork, network_file, shapes, turn_roots, write_network
-from blueprints.leaves import StreetGame
 from blueprints.lookup import Lookup
-from blueprints.rollouts import Rollouts
 from blueprints.storage import Blueprint
 from blueprints.tree import CALLED
+from blueprints.values.leaves import StreetGame
+from blueprints.values.rollouts import Rollouts
 from bot import cli
 from dealer_tools.scoring.holdings import Holdings
+from machine.errors import ConfigError
 from protocol.cards import parse_cards
-from protocol.errors import BlueprintError, ConfigError
+from protocol.errors import BlueprintError
 from protocol.game import Position
 from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_cards_array, hand_permutation, permute_cards
 from protocol.state import CALL, start

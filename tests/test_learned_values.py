@@ -17,10 +17,11 @@ from small_values import RandomValues, TrueValues
 from bot import cli
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.aivat import Aivat, Parts
-from dealer_tools.scoring.holdings import F64, Holdings
+from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.learned import LEAST_HANDS, Mixture, deal_of, fit
 from dealer_tools.scoring.sources import Hands
 from dealer_tools.scoring.values import Equity, Zero
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game
 from protocol.state import CALL, State

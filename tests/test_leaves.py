@@ -10,10 +10,10 @@ import pytest
 from blueprint_files import HOLDEM, cards_of, opened, small_game
 from test_rollouts import Plain
 
-from blueprints.leaves import SampledLeaves, Settled, StreetGame
 from blueprints.lookup import Lookup
-from blueprints.margins import margins_of, run_out_ranks
-from blueprints.rollouts import BIASES, Bias, Rollouts
+from blueprints.values.leaves import SampledLeaves, Settled, StreetGame
+from blueprints.values.margins import margins_of, run_out_ranks
+from blueprints.values.rollouts import BIASES, Bias, Rollouts
 from protocol.cards import parse_cards
 from protocol.game import Game
 from protocol.hands import hand_cards_array, hand_classes_array
@@ -21,7 +21,7 @@ from protocol.state import CALL, Raise, State, apply, start
 from protocol.wire import read_betting
 from solver.betting import TreeError
 from solver.deals import opposing_weights
-from solver.limited import NO_CHOICE
+from solver.depth_limited import NO_CHOICE
 from solver.menu import parse_menu
 from solver.subgame import hands_of
 

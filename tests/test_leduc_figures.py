@@ -29,8 +29,8 @@ from open_spiel_names import Policy, average_policy, leduc_names, their_policy
 from reference.vector_cfr import VectorCFR
 
 from solver.algorithms import CFR, DCFR, Algorithm
-from solver.cfr import Solver
 from solver.subgame import Subgame
+from solver.subgame_solver import Solver
 
 PLAIN, PLUS, LINEAR = CFR(), CFR(plus=True), DCFR(1, 1, 1)
 FIGURES = [

@@ -11,7 +11,7 @@ import pytest
 from reference.slow_limited import Acts, Ends, SlowLimited
 
 from solver.algorithms import CFR, DCFR, Algorithm
-from solver.limited import LINEAR, NO_CHOICE, LimitedError, LimitedSolver, LimitedTree, apart
+from solver.depth_limited import LINEAR, NO_CHOICE, LimitedError, LimitedSolver, LimitedTree, apart
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

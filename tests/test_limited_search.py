@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from blueprint_files import HOLDEM, settings_for
 
+from machine.errors import ConfigError
 from protocol.cards import Card, parse_cards
-from protocol.errors import ConfigError
 from protocol.game import Position, load_game
 from protocol.hands import hand_classes_array
 from protocol.state import CALL, Raise, start

@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks import limited_values
-from benchmarks.limited_values import US, Experiment, LimitedPlay, OneBet, biases, continuations
-from benchmarks.search_tables.nested import normalised
 from protocol.state import start
 from solver.subgame import Place, hands_of
+from studies import limited_values
+from studies.limited_values import US, Experiment, LimitedPlay, OneBet, biases, continuations
+from studies.search_tables.nested import normalised
 
 
 @cache

@@ -27,17 +27,18 @@ from test_session import MemoryTable, as_stream, decisions
 
 from bot.config import BotConfig, BotSection, ClockSection, StoreSection, load_config
 from bot.session import Ending, Outcome, Session
+from machine.errors import ConfigError
 from protocol.cards import Card, cards_text, parse_cards
-from protocol.errors import ConfigError, Disconnected
+from protocol.errors import Disconnected
 from protocol.game import DEFAULT_GAME, Game, Position, load_game, parse_game
 from protocol.lines import Line
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, raise_bounds, start
 from protocol.wire import read_betting
-from solver.cfr import Solver
-from solver.kinds import Kind
+from solver.gadget_kinds import Kind
 from solver.menu import menu_text, parse_menu
 from solver.subgame import ROOT, Storage, Subgame, hands_of
+from solver.subgame_solver import Solver
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
 from strategies.policy import FALLBACK, SCALE, Origin, Policy, alike, check_policy, round_columns

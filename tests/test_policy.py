@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_play import random_game
 
+from machine.errors import ParatusError
 from protocol.cards import parse_cards
-from protocol.errors import IllegalAction, ParatusError
+from protocol.errors import IllegalAction
 from protocol.game import MAX_HOLE_CARDS, load_game
 from protocol.hands import hand_cards, hand_index
 from protocol.state import CALL, FOLD, Raise, apply, start

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints import revision
+from machine import revision
 
 
 def git(folder: Path, *arguments: str) -> str:

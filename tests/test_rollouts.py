@@ -14,13 +14,12 @@ import pytest
 from leduc import LEDUC
 from trained import THIRD
 
-from benchmarks.search_tables.games import flop_holdem
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.interface import Buckets, Cards
-from blueprints.rollout_layout import cut
-from blueprints.rollouts import BIASES, Bias, Rollouts, subtrees
 from blueprints.storage import quantise_nodes
 from blueprints.tree import CALLED, FOLDED, NOBODY, BettingTree, TreeError, build_tree
+from blueprints.values.rollout_layout import cut
+from blueprints.values.rollouts import BIASES, Bias, Rollouts, subtrees
 from protocol.cards import Card, CardError
 from protocol.errors import BlueprintError
 from protocol.game import DEFAULT_GAME, Game, load_game
@@ -29,6 +28,7 @@ from protocol.kernels import rank_hands
 from solver.boards import permutation_of
 from solver.menu import parse_menu
 from solver.subgame import hands_of
+from studies.search_tables.games import flop_holdem
 
 HOLDEM = load_game(DEFAULT_GAME).game
 

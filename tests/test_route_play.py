@@ -1,4 +1,4 @@
-"""`benchmarks.route_play`: lines from a street on, over all pairs of hands, against one deal after another."""
+"""`studies.route_play`: lines from a street on, over all pairs of hands, against one deal after another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import route_play
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import ScoreError
 from protocol.cards import Card, parse_cards
@@ -23,6 +22,7 @@ from strategies.draws import Draws
 from strategies.policy import Entry, Policy, hand_column, round_columns
 from strategies.store import StoredDecision
 from strategies.strategy import Budget, Spot
+from studies import route_play
 
 GAME = load_game(DEFAULT_GAME).game
 NAMES = ("paratus", "other")

@@ -10,8 +10,8 @@ import pytest
 from agents import QUICK
 from blueprint_files import HOLDEM, settings_for
 
+from machine.errors import ConfigError
 from protocol.cards import parse_cards
-from protocol.errors import ConfigError
 from protocol.game import Position, load_game
 from protocol.state import start
 from protocol.wire import read_betting

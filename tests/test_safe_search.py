@@ -19,8 +19,8 @@ from small_games import COIN, coin_toss, guess, two_subgames
 from variants import some_of
 
 from solver.engine import Engine
+from solver.gadget_kinds import Form
 from solver.gadgets import Gadget, gift
-from solver.kinds import Form
 from solver.small import Decision, Leaf, Path, SmallGame
 
 RESOLVE, MAXMARGIN = Technique(Form.RESOLVE), Technique(Form.MAXMARGIN)

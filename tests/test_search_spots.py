@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import search
 from benchmarks.search_spots.spots import load_spots
-from solver.kinds import Kind
+from solver.gadget_kinds import Kind
 from solver.menu import menu_text, parse_menu
 from strategies.search.settings import NestedSettings
 

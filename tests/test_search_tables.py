@@ -1,4 +1,4 @@
-"""The pieces of `benchmarks.search_tables`: abstraction, trunks and their seams, nested search, translation, jobs."""
+"""The pieces of `studies.search_tables`: abstraction, trunks and their seams, nested search, translation, jobs."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import numpy as np
 import pytest
 from variants import some_of
 
-from benchmarks.search_tables import bets, cards
-from benchmarks.search_tables.abstract import AbstractSolver, Buckets
-from benchmarks.search_tables.buckets import cluster, equities
-from benchmarks.search_tables.games import Field, compatible_hands, flop_holdem, whole
-from benchmarks.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform
-from benchmarks.search_tables.nested import Arrival, tables_of
-from benchmarks.search_tables.report import BEGIN, END, insert, inversions, made, tables
-from benchmarks.search_tables.translation import Translation, pseudo_harmonic
-from benchmarks.search_tables.trunk import FLOP, Seam, Whole
 from protocol.cards import Card
 from protocol.hands import SUIT_PERMUTATIONS, permute_cards
 from protocol.ranking import hand_rank
 from protocol.state import CALL, Raise, State, apply, start
 from solver.algorithms import DCFR, Weights
-from solver.cfr import Solver
-from solver.kinds import Form
+from solver.gadget_kinds import Form
 from solver.menu import Menu, parse_menu
 from solver.subgame import Place, Subgame, hands_of
+from solver.subgame_solver import Solver
+from studies.search_tables import bets, cards
+from studies.search_tables.abstract import AbstractSolver, Buckets
+from studies.search_tables.buckets import cluster, equities
+from studies.search_tables.games import Field, compatible_hands, flop_holdem, whole
+from studies.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform
+from studies.search_tables.nested import Arrival, tables_of
+from studies.search_tables.report import BEGIN, END, insert, inversions, made, tables
+from studies.search_tables.translation import Translation, pseudo_harmonic
+from studies.search_tables.trunk import FLOP, Seam, Whole
 
 TINY = flop_holdem(3, suits=2, flop=1)
 MENU = parse_menu("preflop 100%; flop 100%; cap 1")

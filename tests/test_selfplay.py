@@ -14,11 +14,11 @@ from leduc import LEDUC
 from small_matches import Play, probability_of
 from test_aivat import TrueValues
 
-from blueprints import selfplay
 from blueprints.cards.exact import ExactCards
 from blueprints.lookup import Lookup
 from blueprints.storage import TOTAL, Blueprint
 from blueprints.train.exploit import Measure
+from blueprints.values import bucket_values as selfplay
 from dealer_tools.scoring.blueprint_values import BlueprintValues
 from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.values import Side

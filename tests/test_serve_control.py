@@ -23,7 +23,8 @@ from bot.serve.control import Control
 from bot.serve.ctl import ask
 from bot.serve.metrics import Histogram, Metrics, label
 from bot.serve.server import Log, Server
-from protocol.errors import ConfigError, Disconnected, ParatusError
+from machine.errors import ConfigError, ParatusError
+from protocol.errors import Disconnected
 
 
 @pytest.fixture

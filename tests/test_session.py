@@ -23,8 +23,9 @@ from random_play import Match, random_action
 
 from bot.config import BotConfig, BotSection, ClockSection, StoreSection, WaitSection
 from bot.session import Ending, Outcome, Session
+from machine.errors import ConfigError
 from protocol.dealer import Phase
-from protocol.errors import ConfigError, DeadlineExceeded, Disconnected
+from protocol.errors import DeadlineExceeded, Disconnected
 from protocol.game import Game, load_game
 from protocol.lines import Line
 from protocol.log import parse_state_line

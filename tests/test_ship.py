@@ -1,4 +1,4 @@
-"""`python -m benchmarks.ship`: on no-limit Leduc through the real dealer, and what is demanded, on made-up numbers."""
+"""`python -m release.ship`: on no-limit Leduc through the real dealer, and what is demanded, on made-up numbers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import ship
-from benchmarks.blueprint import Report
-from benchmarks.ship import OPPONENTS, demands, main
 from blueprints.settings import load_settings, settings_text, shipped_settings
 from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
 from bot import cli
+from release import ship
+from release.blueprint import Report
+from release.ship import OPPONENTS, demands, main
 
 CONFIG = """\
 name = "leduc"

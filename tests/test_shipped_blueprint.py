@@ -1,6 +1,6 @@
 """The blueprints that ship are whole, small enough, and sensible where that can be seen at a glance.
 
-What stands beside each (`python -m benchmarks.ship`) belongs to it. PARATUS_SHIPPED names another folder to look at.
+What stands beside each (`python -m release.ship`) belongs to it. PARATUS_SHIPPED names another folder to look at.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from dealer_tools.slumbot.calibration import calibrate
 from dealer_tools.slumbot.faults import Fault, Faults, parse_faults
 from dealer_tools.slumbot.replies import Doubled, check_first, check_next, read_seen, read_token
 from dealer_tools.slumbot.settings import DEFAULT_FILE, SlumbotSettings, load_settings, read_password
+from machine.errors import ConfigError
 from protocol.cards import parse_cards
-from protocol.errors import ConfigError
 from protocol.log import parse_state_line
 from protocol.state import CALL, Raise
 

@@ -24,7 +24,7 @@ from dealer_tools.slumbot.record import Record
 from dealer_tools.slumbot.server import Server
 from dealer_tools.slumbot.session import Ended, Session
 from dealer_tools.slumbot.settings import SlumbotSettings
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 from protocol.state import CALL, State, apply, start
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy, alike

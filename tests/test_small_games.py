@@ -35,13 +35,13 @@ from protocol.cards import cards_text
 from protocol.game import Game, load_game, parse_game
 from protocol.state import start
 from solver.algorithms import CFR, DCFR, Algorithm
-from solver.cfr import Solver
 from solver.engine import Engine
 from solver.gadgets import Gadget, GadgetError, hidden_choice
-from solver.kernels import lead
+from solver.kernels.cfr import lead
 from solver.menu import parse_menu
 from solver.small import Chance, Decision, Leaf, Node, Path, SmallGame, SmallGameError
 from solver.subgame import Subgame
+from solver.subgame_solver import Solver
 
 MENU = parse_menu("100%,a / a; cap 2")
 

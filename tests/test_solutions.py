@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blueprints.files import whole_file
 from bot import cli
-from bot.study import solutions
-from bot.study.lines import parse_line
-from bot.study.records import SolveRecord, exploitability_record, recorded_spot, spot_record
-from bot.study.solutions import Solution, SolutionError, load_solution, read_header, save_solution
-from bot.study.solving import Settings, make_solver
-from bot.study.spots import Spot, parse_board, read_menu, read_range, root_state
+from bot.solve import solutions
+from bot.solve.lines import parse_line
+from bot.solve.records import SolveRecord, exploitability_record, recorded_spot, spot_record
+from bot.solve.solutions import Solution, SolutionError, load_solution, read_header, save_solution
+from bot.solve.solving import Settings, make_solver
+from bot.solve.spots import Spot, parse_board, read_menu, read_range, root_state
+from machine.files import whole_file
 
 MEMBERS = ("header.json", "strategy_ip.npy", "strategy_oop.npy")
 MEMORY = 1 << 30

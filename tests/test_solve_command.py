@@ -17,11 +17,12 @@ import pytest
 from variants import some_of
 
 from bot import cli
-from bot.study import handover, pictures, solutions, solving
-from bot.study.lines import LineError, action_code, parse_line
-from bot.study.progress import Estimate, Goal, SolveBar, duration_text, short
-from bot.study.solving import bytes_text, parse_memory, parse_target, parse_time
-from bot.study.spots import Spot, SpotError, menu_notes, parse_board, read_menu, read_range, root_state
+from bot.solve import handover, pictures, solutions, solving
+from bot.solve.lines import LineError, action_code, parse_line
+from bot.solve.progress import Estimate, Goal, SolveBar
+from bot.solve.solving import bytes_text, parse_memory, parse_target, parse_time
+from bot.solve.spots import Spot, SpotError, menu_notes, parse_board, read_menu, read_range, root_state
+from machine.progress import duration_text, short
 from protocol.cards import NUM_CARDS, Card, card_text
 from protocol.hands import NUM_HANDS, hand_cards, parse_hand
 from protocol.state import apply, replay
@@ -552,7 +553,7 @@ def test_without_matplotlib(call, monkeypatch, tmp_path):
 
 
 def test_the_command_imports_without_kernels():
-    code = "import sys, bot.study.command; "
+    code = "import sys, bot.solve.command; "
     code += "print([name for name in ('numba', 'matplotlib') if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout == "[]\n"

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from bot import cli
-from bot.study import handover, payoffs, solutions, solving
-from bot.study.payoffs import Payoffs, Where, read_payoffs, write_payoffs
-from bot.study.progress import SolveBar
-from bot.study.safety import KINDS, live_hands
-from bot.study.spots import alive_on, parse_board, read_range
+from bot.solve import handover, payoffs, solutions, solving
+from bot.solve.payoffs import Payoffs, Where, read_payoffs, write_payoffs
+from bot.solve.progress import SolveBar
+from bot.solve.safety import KINDS, live_hands
+from bot.solve.spots import alive_on, parse_board, read_range
+from machine.errors import ConfigError
 from protocol.cards import NUM_CARDS, Card, parse_card
-from protocol.errors import ConfigError
 from protocol.hands import NUM_HANDS, HandIndex, hand_cards, hand_text, parse_hand
 from protocol.ranges import parse_range
 from protocol.ranking import hand_rank

@@ -16,9 +16,9 @@ from protocol.hands import SUIT_PERMUTATIONS, permute_cards
 from protocol.state import CALL, Raise, State, apply, start
 from solver.algorithms import CFR, DCFR, Algorithm
 from solver.betting import TreeError
-from solver.cfr import Solver
 from solver.menu import LIBRATUS, Menu, parse_menu
 from solver.subgame import Subgame, SubgameError, hands_of
+from solver.subgame_solver import Solver
 
 KUHN = parse_game(
     "limit\nnumPlayers 2\nnumRounds 1\nblind 1 1\nraiseSize 1\nmaxRaises 1\n"

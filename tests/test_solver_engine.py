@@ -20,10 +20,10 @@ from protocol.game import Game, load_game, parse_game
 from protocol.state import CALL, Raise, State, apply, start
 from solver import engine, threads
 from solver.algorithms import CFR, DCFR, Algorithm, DCFRPlus, parse_algorithm
-from solver.cfr import Solver
 from solver.engine import Progress, SolverError
 from solver.menu import Menu, parse_menu
 from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of
+from solver.subgame_solver import Solver
 from solver.threads import Pace
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game

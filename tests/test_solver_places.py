@@ -24,9 +24,9 @@ from protocol.game import Game, load_game, parse_game
 from protocol.hands import permute_cards
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, start
 from solver.algorithms import CFR
-from solver.cfr import Solver
 from solver.menu import parse_menu
 from solver.subgame import ROOT, Place, Subgame, SubgameError, hands_of
+from solver.subgame_solver import Solver
 
 DECK_OF_12 = parse_game(
     "nolimit\nnumPlayers 2\nnumRounds 4\nblind 100 50\nstack 1000 1000\nfirstPlayer 2 1 1 1\n"

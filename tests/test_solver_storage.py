@@ -19,12 +19,12 @@ from protocol.state import CALL, Raise, State, apply, start
 from solver import engine, problem
 from solver.algorithms import CFR
 from solver.betting import TreeError
-from solver.cfr import Solver
 from solver.engine import SolverError
+from solver.kernels.types import aligned_zeros
+from solver.kernels.vectors import BLOCK, load, noise, read, store, write
 from solver.menu import parse_menu
 from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of, outline
-from solver.tables import aligned_zeros
-from solver.vectors import BLOCK, load, noise, read, store, write
+from solver.subgame_solver import Solver
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
 FLOP, TURN, RIVER = parse_cards("7h8cJs"), parse_cards("7h8cJsQd"), parse_cards("7h8cJsQd2c")

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from random_play import random_hand
 
+from machine.errors import ConfigError, ParatusError
 from protocol.cards import cards_text
-from protocol.errors import ConfigError, ParatusError
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import hand_cards
 from protocol.state import CALL, FOLD, Deal, Raise, action_text, can_fold, payoffs, raise_bounds, start

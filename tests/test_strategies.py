@@ -24,8 +24,8 @@ from agents import make_quick
 from chi_square import assert_frequencies
 from random_play import random_hand
 
+from machine.errors import ConfigError
 from protocol.cards import Card
-from protocol.errors import ConfigError
 from protocol.game import DEFAULT_GAME, Game, Position, load_game
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, can_fold, raise_bounds, start
 from protocol.wire import MatchState, read_betting, view

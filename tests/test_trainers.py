@@ -12,9 +12,9 @@ from chi_square import assert_frequencies
 from reference.slow_sampling import AllDeals, Numbers, SlowExternal, Stream, by_edge, deal, zeros
 from trained import KUHN, THIRD, Apart, Case, case, endgame, kuhn, leduc, no_limit_leduc, short_deck
 
-from blueprints.cards import places
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.features import FLOP, RIVER, TURN, keys
+from blueprints.cards.kernels import places
 from blueprints.train import paths, samples
 from blueprints.train.exploit import exploitability
 from blueprints.train.external import ExternalSampling
@@ -22,12 +22,12 @@ from blueprints.train.public import PublicSampling
 from blueprints.train.single import SingleHands, canonical, chance_of
 from blueprints.train.walk import Training
 from blueprints.tree import TreeError
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_index
 from solver.algorithms import CFR
-from solver.cfr import Solver
 from solver.subgame import Subgame, hands_of
+from solver.subgame_solver import Solver
 
 KUHN_VALUE, LEDUC_VALUE = -1 / 18, -0.0856
 """Of player 0. Kuhn 1950; Southey et al. 2005 and open_spiel for Leduc."""

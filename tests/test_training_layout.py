@@ -13,7 +13,7 @@ from blueprints.settings import load_settings
 from blueprints.train.layout import Parts, bases_of, cut
 from blueprints.train.public import Packing
 from blueprints.tree import NOBODY, BettingTree, build_tree
-from solver.vectors import LANES
+from solver.kernels.vectors import LANES
 
 TREES = {
     **{name: lambda name=name: _shipped(name) for name in ("tiny", "small", "standard")},

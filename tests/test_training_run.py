@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 
 from blueprints.cards.exact import ExactCards
-from blueprints.revision import code_revision
 from blueprints.settings import BlueprintSettings, Sampling, TrainerSettings, load_settings, shipped_settings
 from blueprints.train.checkpoint import UNKNOWN, Begun
 from blueprints.train.exploit import Measure
 from blueprints.train.public import PublicSampling
 from blueprints.train.trainer import FOLLOWED, Beginning, Run
 from blueprints.tree import build_tree
-from protocol.errors import BlueprintError, ConfigError
+from machine.errors import ConfigError
+from machine.revision import code_revision
+from protocol.errors import BlueprintError
 
 LEDUC = BlueprintSettings(
     name="leduc", game="leduc", menu="100%,a / a", trainer=TrainerSettings(walks=20, periods=6, seed=7)

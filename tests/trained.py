@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from leduc import LEDUC
 
-from benchmarks.sampling import Apart
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.interface import Cards
 from blueprints.settings import Sampling, TrainerSettings
@@ -20,6 +19,7 @@ from protocol.game import Game, load_game, parse_game
 from protocol.state import State, apply, start
 from solver.menu import Menu, parse_menu
 from solver.subgame import hands_of
+from studies.sampling import Apart
 
 KUHN = parse_game(
     "limit\nnumPlayers 2\nnumRounds 1\nblind 1 1\nraiseSize 1\nfirstPlayer 1\nmaxRaises 1\n"

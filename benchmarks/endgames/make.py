@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.study.endgames import Endgame, Ranges, write_endgame
+from bot.solve.endgames import Endgame, Ranges, write_endgame
 from protocol.cards import NUM_CARDS, Card, parse_cards
 from protocol.hands import NUM_HANDS, hand_cards_array
 from protocol.kernels import rank_board

@@ -13,7 +13,7 @@ from protocol.cards import cards_text, parse_cards
 from protocol.game import DEFAULT_GAME, Position, load_game
 from protocol.state import State, start
 from protocol.wire import read_betting
-from solver.kinds import Kind
+from solver.gadget_kinds import Kind
 from solver.menu import Menu, menu_text, parse_menu
 from strategies.search.subgames import Question
 

@@ -16,15 +16,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.cards import strengths
 from blueprints.cards.features import BOARD_CARDS, LIVE_HANDS, RIVER, Features, river_strengths
 from blueprints.cards.features import multiplicities as boards_for
-from blueprints.cards.kmeans import I64, assign, cluster
-from blueprints.cards.nearest import GRID
+from blueprints.cards.kernels import strengths
+from blueprints.cards.kernels.nearest import GRID
+from blueprints.cards.kmeans import assign, cluster
 from blueprints.cards.points import Points, points_of
 from blueprints.cards.settings import CardSettings
 from blueprints.cards.work import Progress, Work
-from protocol.errors import BlueprintError, quote
+from machine.errors import quote
+from protocol.arrays import I64
+from protocol.errors import BlueprintError
 from protocol.hands import NUM_CLASSES, canonical_boards, hand_classes_array
 
 EDITION: Final = 1

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from blueprints.cards.interface import Buckets
 from blueprints.cards.settings import MAX_BUCKETS
+from machine.errors import ConfigError
 from protocol.cards import Card, CardError, cards_text, rank_of
-from protocol.errors import ConfigError
 from protocol.game import Game
 from protocol.hands import SuitPermutation, canonical_hole_board, permute_cards
 

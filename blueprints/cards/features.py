@@ -9,12 +9,13 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.cards import rows, strengths
-from blueprints.cards.nearest import GRID
+from blueprints.cards.kernels import rows, strengths
+from blueprints.cards.kernels.nearest import GRID
+from blueprints.cards.kernels.quantiles import exchanges
 from blueprints.cards.points import Packed, Points, empty_points, no_centres
-from blueprints.cards.quantiles import exchanges
 from blueprints.cards.settings import CardSettings
 from blueprints.cards.work import Work
+from protocol.arrays import F32, U8, U16
 from protocol.hands import (
     NUM_HANDS,
     SUIT_PERMUTATIONS,
@@ -25,12 +26,9 @@ from protocol.hands import (
     hand_permutation,
 )
 from protocol.kernels import rank_tables
-from solver.vectors import LANES
+from solver.kernels.vectors import LANES
 
-U8 = NDArray[np.uint8]
-U16 = NDArray[np.uint16]
 I16 = NDArray[np.int16]
-F32 = NDArray[np.float32]
 
 FLOP, TURN, RIVER = 1, 2, 3
 BOARD_CARDS = (0, 3, 4, 5)

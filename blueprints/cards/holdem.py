@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.cards import places, rows
 from blueprints.cards.centroids import Centroids
 from blueprints.cards.features import FLOP, RIVER, TURN, groups_of, keys
 from blueprints.cards.interface import Buckets
+from blueprints.cards.kernels import places, rows
 from blueprints.cards.points import pack
 from blueprints.cards.tables import Table, open_tables
 from blueprints.cards.work import Progress, Work

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.cards import nearest
-from blueprints.cards.lanes import POINTS
+from blueprints.cards.kernels import nearest
+from blueprints.cards.kernels.lanes import POINTS
 from blueprints.cards.points import I16, Points, pack, points_of
 from blueprints.cards.work import Work
+from protocol.arrays import I64
 
 PART = 64
-
-I64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

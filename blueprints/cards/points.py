@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.cards.lanes import POINTS
-from blueprints.cards.nearest import FAR, GRID, MAX_DIMENSIONS
-from solver.vectors import LANES
+from blueprints.cards.kernels.lanes import POINTS
+from blueprints.cards.kernels.nearest import FAR, GRID, MAX_DIMENSIONS
+from protocol.arrays import F32
+from solver.kernels.vectors import LANES
 
-F32 = NDArray[np.float32]
 I16 = NDArray[np.int16]
 
 

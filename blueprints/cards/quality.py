@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.cards import strengths
 from blueprints.cards.centroids import draw_hands, opponent_clusters
 from blueprints.cards.features import (
     BOARD_CARDS,
@@ -32,13 +31,13 @@ from blueprints.cards.features import (
     river_strengths,
 )
 from blueprints.cards.interface import Cards
-from blueprints.cards.nearest import GRID
+from blueprints.cards.kernels import strengths
+from blueprints.cards.kernels.nearest import GRID
 from blueprints.cards.settings import CardSettings
 from blueprints.cards.work import Progress, Work
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.hands import canonical_boards
-
-F64 = NDArray[np.float64]
 
 _NAMES = {FLOP: "flop", TURN: "turn", RIVER: "river"}
 _STANDARD = CardSettings()

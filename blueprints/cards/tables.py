@@ -20,7 +20,7 @@ from blueprints.cards.centroids import Centroids
 from blueprints.cards.features import BOARD_CARDS, FLOP, LIVE_HANDS, RIVER, Features, river_strengths
 from blueprints.cards.points import pack
 from blueprints.cards.work import Work
-from blueprints.files import whole_file
+from machine.files import whole_file
 from protocol.hands import canonical_board_keys, canonical_boards
 
 Table = NDArray[np.uint16]

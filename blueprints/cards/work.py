@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
-from solver.threads import available_cores
+from machine.cores import available_cores
 
 Progress = Callable[[str, float, float], None]
 """Called with what is being done, the share that is done, and the seconds that are left."""

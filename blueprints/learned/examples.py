@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from blueprints.container import Container, write_container
 from blueprints.learned.flops import GROUPS, NONE, Flop
 from blueprints.learned.network import turn_roots
-from blueprints.rollouts import Rollouts
 from blueprints.storage import Blueprint
+from blueprints.values.rollouts import Rollouts
+from protocol.arrays import F32
 from protocol.cards import Card
-
-F32 = NDArray[np.float32]
 
 FLOPS: Final = 20
 """Of a shard."""

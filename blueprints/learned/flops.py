@@ -1,8 +1,8 @@
 """A flop as the network sees it: hands in groups, what a group is like, and how groups do against each other.
 
 Each live hand is ranked on all 1,176 ways in which the flop may go on, which gives *margins* of pairs of hands
-(`blueprints.margins`). A hand's *place* on a run-out is the share of hands that it beats there; over run-outs it has a
-distribution, which says both how good the hand is and what it may become.
+(`blueprints.values.margins`). A hand's *place* on a run-out is the share of hands that it beats there; over run-outs it
+has a distribution, which says both how good the hand is and what it may become.
 
 *Groups* are equal in number of hands. Hands are sorted by their mean place into slices, and each slice by how far
 places are spread: so a group is of hands of like strength and like hopes, whatever the flop.
@@ -20,10 +20,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.margins import F32, margins_of, meet_not, run_out_ranks
+from blueprints.values.margins import margins_of, meet_not, run_out_ranks
+from protocol.arrays import F32, F64
 from protocol.cards import Card
-
-F64 = NDArray[np.float64]
 
 SLICES: Final = 12
 SPREADS: Final = 4

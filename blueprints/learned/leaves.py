@@ -17,17 +17,17 @@ import numpy as np
 
 from blueprints.learned.flops import NONE, Flop
 from blueprints.learned.network import LeafNetwork
-from blueprints.leaves import Settled, StreetGame, roots_of
 from blueprints.lookup import Lookup
+from blueprints.values.leaves import Settled, StreetGame, roots_of
+from protocol.arrays import F32
 from protocol.hands import NUM_HANDS
-from solver.tables import F32
 
 _POTS: Final = 2.0
 """Chips that both have in the pot, for each that one has."""
 
 
 class LearnedLeaves:
-    """What hands win at the leaves of a flop: values for `solver.limited`."""
+    """What hands win at the leaves of a flop: values for `solver.depth_limited`."""
 
     factor = 1.0
     hands = NUM_HANDS

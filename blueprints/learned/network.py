@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprints.container import Container, write_container
 from blueprints.learned.flops import FLOP_FEATURES, GROUP_FEATURES, GROUPS, PAIR_FEATURES, Flop
 from blueprints.shipped import tables_folder
 from blueprints.storage import Blueprint
+from protocol.arrays import F32
 from protocol.errors import BlueprintError
-
-F32 = NDArray[np.float32]
 
 HIDDEN: Final = (256, 128, 128, 128)
 _TURN: Final = 2

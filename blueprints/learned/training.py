@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from blueprints.learned.examples import Examples
 from blueprints.learned.flops import GROUPS
 from blueprints.learned.network import HIDDEN, shapes
-from protocol.errors import ConfigError
-
-F32 = NDArray[np.float32]
+from machine.errors import ConfigError
+from protocol.arrays import F32
 
 BATCH: Final = 192
 """Examples of a step, each with a target for every group."""

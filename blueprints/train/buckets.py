@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from blueprints.train.compiled import kernel
-from solver.sweeps import NUM_CARD_ROWS
+from solver.kernels.sweeps import NUM_CARD_ROWS
 
 
 @kernel

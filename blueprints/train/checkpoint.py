@@ -16,9 +16,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from blueprints.files import whole_file
 from blueprints.settings import BlueprintSettings, Sampling
-from protocol.errors import BlueprintError, quote
+from machine.errors import quote
+from machine.files import whole_file
+from protocol.errors import BlueprintError
 
 CHECKPOINT: Final = "checkpoint.npz"
 LOG: Final = "log.jsonl"

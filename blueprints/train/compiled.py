@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from solver.compiled import kernels_in
+from solver.kernels.compiled import kernels_in
 
 kernel = kernels_in(
     *(Path(__file__).with_name(f"{name}.py") for name in ("layout", "tiles", "terminals", "buckets", "walk"))

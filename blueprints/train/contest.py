@@ -17,8 +17,8 @@ import numpy.typing as npt
 from blueprints.cards.interface import Cards
 from blueprints.train.public import Walker
 from blueprints.tree import BettingTree
+from protocol.arrays import F64
 from protocol.game import Game
-from solver.tables import F64
 
 WIDTH = 1.96
 """Of a 95 % interval, in standard errors."""

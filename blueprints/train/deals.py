@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
 from blueprints.train.buckets import number_buckets
-from blueprints.train.layout import I32
 from blueprints.train.walk import Deal
+from protocol.arrays import F64, I32
 from protocol.cards import Card
 from protocol.game import Game
 from protocol.kernels import rank_hands
 from solver.deals import opposing_weights
+from solver.kernels.sweeps import NUM_CARD_ROWS
+from solver.kernels.types import padded
+from solver.kernels.vectors import LANES
 from solver.subgame import hands_of
-from solver.sweeps import NUM_CARD_ROWS
-from solver.tables import F64, padded
-from solver.vectors import LANES
 
 _ADDED, _NEVER = NUM_CARD_ROWS - 2, NUM_CARD_ROWS - 1
 """Card rows of one-card hands: one that is added to, one that stays zero."""

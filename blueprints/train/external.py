@@ -31,14 +31,15 @@ from blueprints.cards.interface import Cards
 from blueprints.settings import TrainerSettings
 from blueprints.train import paths
 from blueprints.train.memory import bytes_of
-from blueprints.train.paths import ALIGNED, AT, COUNT, F32, FIRST, I64, MOST_ACTIONS, WHO, Learning, Paths
+from blueprints.train.paths import ALIGNED, AT, COUNT, FIRST, MOST_ACTIONS, WHO, Learning, Paths
 from blueprints.train.samples import Canonical
 from blueprints.train.single import Range, SingleHands
 from blueprints.tree import NOBODY, BettingTree
+from machine.errors import ConfigError
+from protocol.arrays import F32, I64
 from protocol.cards import Card
-from protocol.errors import ConfigError
 from protocol.game import Game
-from solver.tables import aligned_zeros
+from solver.kernels.types import aligned_zeros
 
 SKIPPING: Final = 0.95
 """Of the walks, where there is skipping."""

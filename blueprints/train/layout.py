@@ -19,14 +19,10 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from blueprints.tree import NOBODY, BettingTree
-from solver.vectors import LANES
-
-F32 = npt.NDArray[np.float32]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
+from protocol.arrays import F32, I32, I64
+from solver.kernels.vectors import LANES
 
 NONE: Final = -1
 """No edge or root: of lanes that stay empty."""

@@ -27,8 +27,8 @@ from blueprints.storage import Blueprint, first_edges
 from blueprints.train.public import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree
+from protocol.arrays import F32
 from protocol.game import Game
-from solver.tables import F32
 
 _LOT: Final = 100
 """Boards that are walked one after another: a strategy is made ready for each lot anew."""

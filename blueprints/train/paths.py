@@ -26,14 +26,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from blueprints.train.samples import kernel, mixed, unit
-from solver.vectors import prefetch
-
-F32 = npt.NDArray[np.float32]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
+from protocol.arrays import F32, I32
+from solver.kernels.vectors import prefetch
 
 AT, FIRST, COUNT, WHO = 0, 1, 2, 3
 """Columns of a node: where its numbers begin, in sixteens; its first edge; actions; player * streets + street."""

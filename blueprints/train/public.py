@@ -15,16 +15,17 @@ from blueprints.cards.interface import Cards
 from blueprints.train import walk
 from blueprints.train.buckets import find_pairs
 from blueprints.train.deals import Dealer, Ranges
-from blueprints.train.layout import F32, I32, Bases, Parts, bases_of, cut
+from blueprints.train.layout import Bases, Parts, bases_of, cut
 from blueprints.train.memory import bytes_of
 from blueprints.train.walk import Deal, Frames, Pairs, Scratch, Strategies, Training
 from blueprints.tree import BettingTree
+from protocol.arrays import F32, F64, I32
 from protocol.cards import Card
 from protocol.errors import BlueprintError
 from protocol.game import Game
-from solver.sweeps import MAX_VECTORS, NUM_CARD_ROWS
-from solver.tables import F64, aligned_zeros
-from solver.vectors import LANES
+from solver.kernels.sweeps import MAX_VECTORS, NUM_CARD_ROWS
+from solver.kernels.types import aligned_zeros
+from solver.kernels.vectors import LANES
 
 _NOISE: Final = 0.3
 _LEAST, _TINY = 1.0, 1e-30

@@ -20,23 +20,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from blueprints.cards import compiled, places
-from blueprints.cards.places import live_place, place_of
+from blueprints.cards.kernels import compiled, places
+from blueprints.cards.kernels.places import live_place, place_of
 from protocol import kernels as ranking
+from protocol.arrays import F64, I32, I64, U8, U16
 from protocol.kernels import rank_hands_into
-from solver.compiled import kernels_in
+from solver.kernels.compiled import kernels_in
 
 kernel = kernels_in(
     __file__, Path(__file__).with_name("paths.py"), compiled.__file__, places.__file__, ranking.__file__
 )  # fmt: skip
 
-U8 = npt.NDArray[np.uint8]
-U16 = npt.NDArray[np.uint16]
 U64 = npt.NDArray[np.uint64]
-F64 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int8]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 MOST_CARDS = 12
 """Of a deal: a board and two hands."""

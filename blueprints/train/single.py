@@ -23,8 +23,8 @@ from blueprints.train.samples import (
     deal_canonical,
     deal_tables,
 )  # fmt: skip
+from machine.errors import ConfigError
 from protocol.cards import Card
-from protocol.errors import ConfigError
 from protocol.game import Game
 from protocol.hands import SUIT_PERMUTATIONS, hand_classes_array
 from protocol.kernels import rank_tables

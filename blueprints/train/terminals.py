@@ -1,7 +1,7 @@
 """What play is worth where it ends: showdowns and folds of a part, by hand, added to buckets and to roots at once.
 
-The sweeps are those of `solver.sweeps` (read that first): hands in order of strength, running totals of the opponent's
-reaches in all lanes and for each card. Here nothing is stored that one pass can do without:
+The sweeps are those of `solver.kernels.sweeps` (read that first): hands in order of strength, running totals of the
+opponent's reaches in all lanes and for each card. Here nothing is stored that one pass can do without:
 
 - the reach of a hand at a slot is made where it is counted: how far the hand has come to the root, times how often its
   bucket comes from there to the slot;
@@ -13,8 +13,8 @@ reaches in all lanes and for each card. Here nothing is stored that one pass can
   its own bucket comes to the slot, the sum over slots), as soon as it is known.
 
 A sweep is compiled for every width from 1 to `MAX_VECTORS` slots, each a vector of sixteen roots; wider parts are swept
-in chunks of even width (`solver.sweeps.chunk`). Positions are in elements, `theirs`, `mine` and `sums` begin at the
-first slot of the chunk and have so many elements for each bucket:
+in chunks of even width (`solver.kernels.sweeps.chunk`). Positions are in elements, `theirs`, `mine` and `sums` begin at
+the first slot of the chunk and have so many elements for each bucket:
 
     come     [hand][16]             how far the opponent's hands have come to the roots
     paired   [pair][16]             the same, all hands of a bucket with a card together
@@ -31,8 +31,8 @@ from __future__ import annotations
 import numpy as np
 
 from blueprints.train.compiled import kernel
-from solver.sweeps import NUM_CARD_ROWS, totals_of
-from solver.vectors import LANES, add, filler, item, load, loader, mul, repeater, store, together
+from solver.kernels.sweeps import NUM_CARD_ROWS, totals_of
+from solver.kernels.vectors import LANES, add, filler, item, load, loader, mul, repeater, store, together
 
 
 def _sweeps_of(slots):

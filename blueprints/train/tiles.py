@@ -6,8 +6,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.extending import intrinsic
 
-from solver.tiles import turned
-from solver.vectors import LANES, vector_at
+from solver.kernels.tiles import turned
+from solver.kernels.vectors import LANES, vector_at
 
 _LONG = ir.IntType(64)
 

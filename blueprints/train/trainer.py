@@ -30,8 +30,6 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
-from blueprints.files import alone_in, remove_leftovers, whole_file
-from blueprints.revision import code_revision
 from blueprints.settings import BlueprintSettings, Sampling
 from blueprints.train.checkpoint import (
     CHECKPOINT,
@@ -45,8 +43,10 @@ from blueprints.train.checkpoint import (
     write_checkpoint,
 )
 from blueprints.tree import BettingTree
+from machine.files import alone_in, remove_leftovers, whole_file
+from machine.revision import code_revision
+from protocol.arrays import F32
 from protocol.errors import BlueprintError
-from solver.tables import F32
 
 _SETTINGS: Final = "settings.json"
 

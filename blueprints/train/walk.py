@@ -34,11 +34,11 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprints.train.compiled import kernel
-from blueprints.train.layout import F32, I32, I64
 from blueprints.train.terminals import folds, showdowns
 from blueprints.train.tiles import turn
-from solver.sweeps import NUM_CARD_ROWS, chunk, chunks
-from solver.vectors import (
+from protocol.arrays import F32, I32, I64
+from solver.kernels.sweeps import NUM_CARD_ROWS, chunk, chunks
+from solver.kernels.vectors import (
     LANES,
     add,
     address,

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from blueprints.lookup import Found, Lookup
 from blueprints.storage import Blueprint
-from bot.study.answers import class_order
+from bot.solve.answers import class_order
+from machine.errors import ConfigError
+from protocol.arrays import F64
 from protocol.cards import Card, cards_text
-from protocol.errors import ConfigError
 from protocol.hands import HandClass, class_text, hand_classes_array
 from protocol.state import Action, Call, Fold, Raise, State, action_text, steps
 
-F64 = NDArray[np.float64]
 _HALF: Final = 0.5
 
 

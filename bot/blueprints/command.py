@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Run the command that was named."""
-    from protocol.errors import ConfigError
+    from machine.errors import ConfigError
 
     if options.blueprint_command is None:
         raise ConfigError(f"no command: expected one of {', '.join(COMMANDS)}")

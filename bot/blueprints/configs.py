@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bot.study.progress import CountBar
-from protocol.errors import quote
-from solver.threads import available_cores
+from machine.cores import available_cores
+from machine.errors import quote
+from machine.progress import CountBar
 
 if TYPE_CHECKING:
     from blueprints.settings import BlueprintSettings

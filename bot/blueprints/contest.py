@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from bot.blueprints.configs import add_seed, add_threads
 from bot.blueprints.files import open_whole, ready_cards
 from bot.blueprints.scores import seat_lines
-from bot.study.progress import ShareBar
-from protocol.errors import BlueprintError, ConfigError
+from machine.errors import ConfigError
+from machine.progress import ShareBar
+from protocol.errors import BlueprintError
 
 if TYPE_CHECKING:
     from blueprints.train.contest import Score

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.blueprints.files import add_file, file_of, open_whole
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 
 if TYPE_CHECKING:
     from blueprints.storage import Blueprint
@@ -60,13 +60,13 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _check_output(form: str, out: Path | None) -> None:
     if form == "png":
-        from bot.study.pictures import check_can_draw
+        from bot.solve.pictures import check_can_draw
 
         if out is None:
             raise ConfigError("--format png without --out: expected a file to write")
         check_can_draw("--format png")
     if out is not None:
-        from bot.study.files import check_can_write
+        from machine.files import check_can_write
 
         check_can_write(out, "--out")
 
@@ -101,7 +101,7 @@ def _look_up(blueprint: Blueprint, state: State, board: tuple[Card, ...], tables
     from bot.blueprints.preflop import ClassesOnly
 
     if board or blueprint.header.card_kind == "exact":
-        from bot.study.progress import ShareBar
+        from machine.progress import ShareBar
 
         with ShareBar("tables of buckets") as bar:
             cards = blueprint.cards(
@@ -113,7 +113,7 @@ def _look_up(blueprint: Blueprint, state: State, board: tuple[Card, ...], tables
 
 def _draw(path: Path, shown: Shown) -> None:
     from bot.blueprints.answers import by_class, has_classes
-    from bot.study.pictures import Panel, draw_panels
+    from bot.solve.pictures import Panel, draw_panels
     from protocol.cards import cards_text
 
     if not has_classes(shown):
@@ -144,7 +144,7 @@ def _write(path: Path | None, text: str) -> None:
     if path is None:
         print(text, end="")
         return
-    from blueprints.files import whole_file
+    from machine.files import whole_file
 
     with whole_file(path) as file:
         file.write(text.encode())

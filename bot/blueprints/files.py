@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.study.files import check_can_write
-from bot.study.progress import ShareBar
+from machine.files import check_can_write
+from machine.progress import ShareBar
 
 if TYPE_CHECKING:
     from blueprints.cards.interface import Cards

@@ -51,7 +51,7 @@ def _quality(blueprint: Blueprint) -> Quality:
     """See `blueprints.cards.quality`; hold'em only."""
     from blueprints.cards.quality import quality
     from blueprints.shipped import tables_folder
-    from bot.study.progress import ShareBar
+    from machine.progress import ShareBar
 
     blueprint.centroids()  # or an error that says that this is a small game
     with ShareBar("buckets", "paratus blueprint info") as bar:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from bot.blueprints.configs import add_threads
 from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
-from bot.study.progress import ShareBar
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.progress import ShareBar
 
 if TYPE_CHECKING:
     from blueprints.learned.training import Progress
@@ -41,8 +41,8 @@ def run_command(options: argparse.Namespace) -> int:
     from blueprints.learned.examples import FLOPS, make_examples, read_shard
     from blueprints.learned.network import network_file, turn_roots, write_network
     from blueprints.learned.training import import_torch, learn
-    from blueprints.revision import git_revision
-    from blueprints.rollouts import FACTOR, Rollouts
+    from blueprints.values.rollouts import FACTOR, Rollouts
+    from machine.revision import git_revision
     from strategies.suitable import check_searchable
 
     if options.flops < _LEAST_FLOPS:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from bot.blueprints.configs import add_threads
 from bot.blueprints.files import check_out, open_whole, ready_cards
-from bot.study.progress import ShareBar
-from protocol.errors import BlueprintError, ConfigError
+from machine.errors import ConfigError
+from machine.progress import ShareBar
+from protocol.errors import BlueprintError
 
 if TYPE_CHECKING:
     from blueprints.storage import Blueprint, Training

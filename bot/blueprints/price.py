@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.blueprints.configs import add_config, add_threads, grow_tree
 from bot.blueprints.info import quality_text
-from bot.study.progress import ShareBar
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.progress import ShareBar
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality

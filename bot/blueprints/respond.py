@@ -9,8 +9,8 @@ from dataclasses import asdict
 from bot.blueprints.configs import add_seed, add_threads
 from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
 from bot.blueprints.scores import seat_lines
-from bot.study.progress import ShareBar, short
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.progress import ShareBar, short
 
 _COMMAND = "paratus blueprint respond"
 

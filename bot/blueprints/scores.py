@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.study.progress import short
+from machine.progress import short
 
 if TYPE_CHECKING:
     from blueprints.train.contest import Score

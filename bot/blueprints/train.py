@@ -17,8 +17,8 @@ import numpy as np
 
 from bot.blueprints.configs import add_config, add_seed, add_threads, grow_tree
 from bot.blueprints.files import check_out, open_whole
-from bot.study.progress import ShareBar, duration_text, short
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.progress import ShareBar, duration_text, short
 
 if TYPE_CHECKING:
     from blueprints.cards.centroids import Centroids
@@ -132,7 +132,7 @@ def _cards(
     from blueprints.cards.centroids import Centroids, build_centroids
     from blueprints.cards.exact import ExactCards
     from blueprints.cards.holdem import HoldemCards
-    from blueprints.files import whole_file
+    from machine.files import whole_file
     from protocol.game import DEFAULT_GAME, load_game
 
     game = settings.load_game()

@@ -12,12 +12,12 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from blueprints.refusals import problem_words
 from bot.config import BotConfig, BotSection, Seconds, Section, StoreSection, load_config, read_settings
-from bot.folders import data_home
-from protocol.errors import ConfigError, quote
+from machine.cores import available_cores
+from machine.errors import ConfigError, quote
+from machine.folders import data_home
+from machine.refusals import problem_words
 from protocol.game import DEFAULT_GAME
-from solver.threads import available_cores
 from strategies.registry import DEFAULT_AGENT, STRATEGIES
 
 DEFAULT_FILE: Final = Path(__file__).with_name("serve.toml")

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from bot.serve.config import parse_match
 from bot.serve.server import Server
-from protocol.errors import ConfigError, ParatusError, quote
+from machine.errors import ConfigError, ParatusError, quote
 
 LOOPBACK: Final = "127.0.0.1"
 _BACKLOG: Final = 16

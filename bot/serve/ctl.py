@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.serve.config import ControlSection, load_serve_config
-from protocol.errors import ConfigError, DeadlineExceeded, Disconnected, ParatusError, quote
+from machine.errors import ConfigError, ParatusError, quote
+from protocol.errors import DeadlineExceeded, Disconnected
 
 _LOOPBACK: Final = "127.0.0.1"
 _PATIENCE_S: Final = 30.0

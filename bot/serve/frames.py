@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from machine.errors import ParatusError, quote
 from protocol.cards import cards_text, parse_cards
-from protocol.errors import ParatusError, quote
 from protocol.game import Game, Position
 from protocol.state import start
 from protocol.wire import read_betting

@@ -30,7 +30,7 @@ from bot.serve.gate import Gate
 from bot.serve.metrics import Metrics
 from bot.serve.pool import Pool
 from bot.session import Ending, Session
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 from protocol.game import Game, load_game
 from protocol.state import Action
 from protocol.stream import connect

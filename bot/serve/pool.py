@@ -28,7 +28,8 @@ from typing import Final
 
 from bot.serve.frames import HEAD, Data, FrameError, frame, read, sizes
 from bot.serve.turns import Line, Waiting
-from protocol.errors import DeadlineExceeded, ParatusError, quote
+from machine.errors import ParatusError, quote
+from protocol.errors import DeadlineExceeded
 from strategies.strategy import Budget
 
 _FIRST_PAUSE_S: Final = 0.05

@@ -27,10 +27,10 @@ from bot.serve.gate import Gate
 from bot.serve.matches import House, Match, Stage
 from bot.serve.metrics import Metrics, resident_bytes
 from bot.serve.pool import Patience, Pool
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 from protocol.game import load_game
 
-_IMPORTED: Final = ("strategies.blueprint", "blueprints.cards.places")
+_IMPORTED: Final = ("strategies.blueprint", "blueprints.cards.kernels.places")
 _REMEMBERED: Final = 1000
 """So many matches that are over stay in the list."""
 

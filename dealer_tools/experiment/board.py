@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 
 from dealer_tools.experiment.progress import MatchProgress
-from dealer_tools.progress import LINE_EVERY_S
+from machine.progress import LINE_EVERY_S
 
 _REFRESH: Final = 2
 """A second."""

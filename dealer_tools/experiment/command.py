@@ -22,7 +22,6 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from blueprints.revision import code_revision
 from dealer_tools.children import LOCK, lock_folder
 from dealer_tools.experiment.plan import EXAMPLE, ExperimentPlan, Task, load_plan, plan_document, tasks_of
 from dealer_tools.experiment.report import document, page, text
@@ -30,12 +29,13 @@ from dealer_tools.experiment.results import read_results
 from dealer_tools.experiment.runner import play_all
 from dealer_tools.experiment.worker import MATCHES, PLAN
 from dealer_tools.formats.reading import write_text
-from dealer_tools.plan import read_document, write_document
-from dealer_tools.progress import HandsBar
 from dealer_tools.scoring.report import page as match_page
 from dealer_tools.scoring.results import Result
 from dealer_tools.scoring.values import Values
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.files import read_document, write_document
+from machine.progress import HandsBar
+from machine.revision import code_revision
 from protocol.game import load_game
 
 _PATIENCE_S: Final = 10.0

@@ -16,15 +16,15 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from blueprints.refusals import problem_line
 from dealer_tools.plan import Own, Plan, executable
-from protocol.errors import ConfigError, quote
+from machine.cores import available_cores
+from machine.errors import ConfigError, quote
+from machine.refusals import problem_line
+from machine.toml import read_toml, toml_text
 from protocol.game import DEFAULT_GAME, Game, load_game, parse_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
-from solver.threads import available_cores
 from strategies.registry import STRATEGIES, check_agent
 from strategies.settings import StrategySettings
-from strategies.toml_files import read_toml, toml_text
 
 EXAMPLE: Final = Path(__file__).with_name("example.toml")
 _NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"

@@ -14,7 +14,7 @@ from typing import Final
 from dealer_tools.experiment.plan import Task
 from dealer_tools.results import Z95
 from dealer_tools.tail import Tail
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 from strategies.store import StoreReader
 
 _FALLBACKS_EVERY_S: Final = 5.0

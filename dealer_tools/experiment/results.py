@@ -24,7 +24,6 @@ import numpy as np
 from dealer_tools.experiment.plan import ExperimentPlan, Task
 from dealer_tools.experiment.worker import MATCHES
 from dealer_tools.formats.stores import StoredMatch
-from dealer_tools.plan import read_document
 from dealer_tools.results import Estimate, read_values
 from dealer_tools.scoring.estimators import BOTH, Scorer, available
 from dealer_tools.scoring.holdings import Holdings, ScoreError
@@ -32,6 +31,7 @@ from dealer_tools.scoring.results import RAW, Result, make_result
 from dealer_tools.scoring.sources import read_hands
 from dealer_tools.scoring.values import Values
 from dealer_tools.scoring.valuing import choose_values
+from machine.files import read_document
 
 Pair = tuple[str, str]
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from dealer_tools.experiment.plan import match_plan
 from dealer_tools.match import play_match
-from dealer_tools.plan import read_document
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
+from machine.files import read_document
 
 MATCHES: Final = "matches"
 PLAN: Final = "plan.json"

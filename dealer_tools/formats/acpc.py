@@ -27,7 +27,7 @@ from typing import Final
 
 from dealer_tools.formats.reading import FormatError, Lines, damaged, distinct, missing, read_lines, write_text
 from dealer_tools.formats.records import PlayedHand, Refused, Session
-from protocol.errors import ParatusError, quote
+from machine.errors import ParatusError, quote
 from protocol.game import Game, load_game
 from protocol.log import (
     HandRecord,

@@ -9,7 +9,7 @@ from typing import Final
 from dealer_tools.formats import acpc, phh, slumbot
 from dealer_tools.formats.reading import FormatError, read_lines
 from dealer_tools.formats.records import Session
-from protocol.errors import quote
+from machine.errors import quote
 from protocol.game import Game
 
 _KNOWN: Final = "an ACPC log, a Slumbot session or a PHH file"

@@ -36,8 +36,8 @@ from dealer_tools.formats.betting import chips_before_street
 from dealer_tools.formats.phh_table import HistoryError, Table
 from dealer_tools.formats.reading import FormatError, damaged, distinct, read_lines, write_text
 from dealer_tools.formats.records import PlayedHand, Refused, Session
+from machine.errors import ParatusError, quote
 from protocol.cards import cards_text
-from protocol.errors import ParatusError, quote
 from protocol.game import DEFAULT_MAX_RAISES, MAX_PLAYERS, UNLIMITED, Game, Position, load_game, shipped_games
 from protocol.log import HandRecord, value_text, values_text
 from protocol.state import Call, Deal, Fold, Raise, State, apply, payoffs, start

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from dealer_tools.formats.betting import chips_before_street
+from machine.errors import ParatusError
 from protocol.cards import Card, parse_cards
-from protocol.errors import ParatusError
 from protocol.state import CALL, FOLD, Raise, State, apply
 
 _DEAL = re.compile(r"d (?:dh p([0-9]{1,2})|db) (\S+)")

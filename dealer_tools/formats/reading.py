@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dealer_tools.formats.records import PlayedHand, Refused
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 
 _SHOWN_GAPS: Final = 5
 _DAMAGED_CHARACTER: Final = "\ufffd"

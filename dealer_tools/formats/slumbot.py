@@ -39,8 +39,9 @@ from typing import Any, Final
 from dealer_tools.formats.betting import chips_before_street
 from dealer_tools.formats.reading import FormatError, damaged, distinct, missing, read_lines, write_text
 from dealer_tools.formats.records import PlayedHand, Refused, Session
+from machine.errors import ParatusError, quote
 from protocol.cards import Card, CardError, card_text, parse_card
-from protocol.errors import IllegalAction, ParatusError, quote
+from protocol.errors import IllegalAction
 from protocol.game import DEFAULT_GAME, Game, Position, load_game
 from protocol.log import HandRecord, values_text
 from protocol.state import CALL, FOLD, Action, Deal, Fold, Raise, State, apply, payoffs, start

@@ -18,20 +18,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from blueprints.revision import git_revision
 from dealer_tools.agents import add_agent_options, agent_settings, load_two_player_game, make_agent
 from dealer_tools.deal import number_between
 from dealer_tools.lbr.hand import Players
 from dealer_tools.lbr.records import Pair, PairFile, Plan, open_pairs
 from dealer_tools.lbr.settings import Setting
 from dealer_tools.lbr.shares import LEAST_PAIRS, Job, play_on
-from dealer_tools.progress import HandsBar
 from dealer_tools.results import Estimate
+from machine.cores import available_cores
+from machine.errors import ConfigError
+from machine.progress import HandsBar
+from machine.revision import git_revision
 from protocol.dealing import CardStream
-from protocol.errors import ConfigError
 from protocol.game import DEFAULT_GAME
 from protocol.log import MAX_HANDS, MAX_SEED
-from solver.threads import available_cores
 from strategies.registry import STRATEGIES
 from strategies.settings import think_seconds
 from strategies.strategy import Strategy

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dealer_tools.scoring.holdings import Holdings
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

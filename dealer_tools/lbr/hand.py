@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from dealer_tools.chair import Chair
-from dealer_tools.lbr.equity import F64, Equities
+from dealer_tools.lbr.equity import Equities
 from dealer_tools.lbr.response import LocalBestResponse, after, showdown_chips
 from dealer_tools.lbr.settings import Setting
+from protocol.arrays import F64
 from protocol.cards import Card, cards_text
 from protocol.game import Game, Position
 from protocol.state import Action, Deal, State, apply, payoffs, start

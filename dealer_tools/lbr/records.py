@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from dealer_tools.lbr.hand import LEGS, Played
 from dealer_tools.lbr.settings import Setting
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 from protocol.game import Game, game_text
 
 _FORMAT: Final = "paratus lbr"

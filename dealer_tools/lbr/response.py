@@ -22,10 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dealer_tools.lbr.equity import F64, Equities, Equity
+from dealer_tools.lbr.equity import Equities, Equity
 from dealer_tools.lbr.settings import Setting, offered
+from machine.errors import ParatusError
+from protocol.arrays import F64
 from protocol.cards import Card
-from protocol.errors import ParatusError
 from protocol.state import CALL, FOLD, Action, Raise, State, apply
 from strategies.policy import Policy
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dealer_tools.crew import shared_out
 from dealer_tools.lbr.hand import Players
 from dealer_tools.lbr.records import Pair, Plan
+from machine.lots import shared_out
 from protocol.state import Deal
 from strategies.registry import make_strategy
 from strategies.settings import StrategySettings

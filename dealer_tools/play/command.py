@@ -14,8 +14,8 @@ from dealer_tools.play.luck import Worth
 from dealer_tools.play.record import Record
 from dealer_tools.play.screen import Screen
 from dealer_tools.play.sitting import YOU, Left, Sitting
+from machine.errors import ConfigError, quote
 from protocol.dealing import CardStream
-from protocol.errors import ConfigError, quote
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.log import MAX_HANDS, MAX_SEED
 from strategies.chair import Chair, DrawKey

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dealer_tools.formats.reading import write_text
 from dealer_tools.formats.records import PlayedHand
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 from protocol.game import Game, Position, game_text
 from protocol.log import HandRecord, Limits, MatchHeader, Score, score_line, state_line
 from protocol.state import Action, action_text

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from dealer_tools.formats.betting import chips_before_street
-from protocol.errors import IllegalAction, ParatusError, quote
+from machine.errors import ParatusError, quote
+from protocol.errors import IllegalAction
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check, raise_bounds, steps
 from strategies.policy import Entry, RaiseBetween
 

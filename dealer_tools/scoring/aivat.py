@@ -41,8 +41,9 @@ from typing import Final, Literal
 import numpy as np
 
 from dealer_tools.formats.records import PlayedHand
-from dealer_tools.scoring.holdings import F64, Holdings, ScoreError
+from dealer_tools.scoring.holdings import Holdings, ScoreError
 from dealer_tools.scoring.values import Side, Values, missing_cards
+from protocol.arrays import F64
 from protocol.cards import cards_text
 from protocol.game import Position
 from protocol.state import Action, Deal, Raise, State, action_text, apply, raise_bounds, start

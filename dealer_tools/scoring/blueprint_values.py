@@ -1,9 +1,10 @@
 """Values from a blueprint's play against itself.
 
 On the last street what each of our hands wins against the opponent's is computed exactly, by walking the few decisions
-that are left. Before it the blueprint's table (`blueprints.selfplay`) says what a bucket of the opponent's wins against
-all that a blueprint would hold in our place. Groups are means over all our hands, by our own probabilities: so what
-such a group wins is close to what the opponent's hand loses, and no value for each of our hands is needed there.
+that are left. Before it the blueprint's table (`blueprints.values.bucket_values`) says what a bucket of the opponent's
+wins against all that a blueprint would hold in our place. Groups are means over all our hands, by our own
+probabilities: so what such a group wins is close to what the opponent's hand loses, and no value for each of our hands
+is needed there.
 
 Bets that the tree does not have are taken for the nearest that it has, always the same; values are shares of the pot.
 The mean over cards to come is exact, over every board: 19,600 flops, 48 turns, 46 rivers.
@@ -24,15 +25,16 @@ from numpy.typing import NDArray
 from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.interface import Cards
 from blueprints.lookup import Lookup
-from blueprints.selfplay import BOARDS, LastStreet, Worths, open_worths
 from blueprints.storage import Blueprint
-from dealer_tools.progress import LINE_EVERY_S, HandsBar
-from dealer_tools.scoring.holdings import F64, Holdings
+from blueprints.values.bucket_values import BOARDS, LastStreet, Worths, open_worths
+from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.values import Side, mean_of_alike, mean_over_cards, missing_cards
+from machine.cores import available_cores
+from machine.progress import LINE_EVERY_S, HandsBar
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.hands import NUM_CLASSES, SUIT_PERMUTATIONS, hand_classes_array, hand_permutation, permute_cards
 from protocol.state import State
-from solver.threads import available_cores
 
 _KEPT: Final = 64
 """So many rows of buckets stay in memory: those of a hand or two."""

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from dealer_tools.formats.reading import write_text
-from dealer_tools.progress import HandsBar
 from dealer_tools.scoring.estimators import ESTIMATORS, available
 from dealer_tools.scoring.holdings import Holdings, ScoreError
 from dealer_tools.scoring.learned import fit, fit_document, fit_table, write_learned
@@ -20,8 +19,9 @@ from dealer_tools.scoring.shares import LEAST_HANDS, Job, score_on
 from dealer_tools.scoring.sources import first_hands, read_hands
 from dealer_tools.scoring.values import Equity
 from dealer_tools.scoring.valuing import VALUES, choose_values
-from protocol.errors import ConfigError, quote
-from solver.threads import available_cores
+from machine.cores import available_cores
+from machine.errors import ConfigError, quote
+from machine.progress import HandsBar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

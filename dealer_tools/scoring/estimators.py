@@ -30,9 +30,10 @@ import numpy as np
 
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.aivat import Aivat, Corrected, Kind, Parts
-from dealer_tools.scoring.holdings import F64, Holdings
+from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.sources import Hands
 from dealer_tools.scoring.values import Equity, Values
+from protocol.arrays import F64
 
 _ALL_IN: Final = "all-in"
 BOTH: Final = "aivat-both"

@@ -5,7 +5,7 @@ opponent, and each of ours, how much more often ours wins than loses, over all b
 times that is what the hand is worth once nobody can bet any more.
 
 In full hold'em boards of three cards or more are counted by a kernel; before the flop the margins of all pairs come
-from `preflop.npz`, which was counted over all 2,598,960 boards (`python -m benchmarks.preflop`). Other games are
+from `preflop.npz`, which was counted over all 2,598,960 boards (`python -m release.preflop`). Other games are
 small, and every board is looked at.
 """
 
@@ -22,8 +22,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from machine.errors import ConfigError, ParatusError
+from protocol.arrays import F64
 from protocol.cards import Card
-from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game
 from protocol.hands import (
     NUM_CLASSES,
@@ -33,8 +34,6 @@ from protocol.hands import (
     hand_permutation,
 )
 from strategies.policy import hand_column, hand_columns, holes_of
-
-F64 = NDArray[np.float64]
 
 _KEPT: Final = 64
 """So many margins stay in memory: those of a hand or two."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from protocol import kernels as ranking
 from protocol.kernels import rank_board_into
-from solver.compiled import kernels_in
+from solver.kernels.compiled import kernels_in
 
 kernel = kernels_in(__file__, ranking.__file__)
 

@@ -22,14 +22,15 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from blueprints.refusals import problem_words
 from blueprints.storage import game_hash
 from dealer_tools.formats.reading import write_text
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.aivat import Aivat, Parts
-from dealer_tools.scoring.holdings import F64, Holdings, ScoreError
+from dealer_tools.scoring.holdings import Holdings, ScoreError
 from dealer_tools.scoring.sources import Hands
 from dealer_tools.scoring.values import Side, Values, Zero
+from machine.refusals import problem_words
+from protocol.arrays import F64
 from protocol.cards import Card, cards_text
 from protocol.game import Game
 from protocol.state import State

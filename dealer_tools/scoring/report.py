@@ -9,11 +9,11 @@ from html import escape
 from importlib.metadata import version
 from typing import Any, Final
 
-from blueprints.revision import git_revision
 from dealer_tools.results import Estimate
 from dealer_tools.scoring.picture import totals_svg
 from dealer_tools.scoring.results import Lucky, Result, Row
 from dealer_tools.scoring.values import Values
+from machine.revision import git_revision
 
 _SHOWN_REFUSALS: Final = 5
 _TOO_FAR_APART: Final = 4.0

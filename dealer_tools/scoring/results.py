@@ -23,8 +23,8 @@ import numpy as np
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.results import Z95, Estimate
 from dealer_tools.scoring.estimators import Scorer
-from dealer_tools.scoring.holdings import F64
 from dealer_tools.scoring.sources import Hands
+from protocol.arrays import F64
 from protocol.game import Game
 from protocol.state import steps
 

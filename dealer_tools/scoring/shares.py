@@ -12,12 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from dealer_tools.crew import shared_out
 from dealer_tools.scoring.estimators import ESTIMATORS, Scorer
-from dealer_tools.scoring.holdings import F64, Holdings
+from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.sources import Hands, first_hands, read_hands
 from dealer_tools.scoring.values import Zero
 from dealer_tools.scoring.valuing import values_for
+from machine.lots import shared_out
+from protocol.arrays import F64
 
 LEAST_HANDS: Final = 2_000
 """A process begins in some seconds, in which one that is there scores hundreds of hands."""

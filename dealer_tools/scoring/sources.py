@@ -17,7 +17,7 @@ from dealer_tools.formats.open import read_sessions
 from dealer_tools.formats.records import PlayedHand, Refused, Session
 from dealer_tools.formats.stores import StoredMatch, attach, read_store
 from dealer_tools.scoring.holdings import ScoreError
-from protocol.errors import quote
+from machine.errors import quote
 from protocol.game import Game, game_text
 
 _STORE = b"SQLite format 3\0"

@@ -22,7 +22,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dealer_tools.scoring.holdings import F64, Holdings
+from dealer_tools.scoring.holdings import Holdings
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Position
 from protocol.state import State

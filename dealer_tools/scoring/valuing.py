@@ -11,7 +11,7 @@ from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import Holdings, ScoreError
 from dealer_tools.scoring.learned import check_unseen, read_learned
 from dealer_tools.scoring.values import Equity, Values, Zero
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 
 READY: Final = "ready"
 """The best that there is without waiting for a table."""
@@ -55,8 +55,8 @@ def values_at_once(holdings: Holdings, file: Path | None = None) -> tuple[Values
 
     Which it is is known before a hand is dealt, so nothing gets biased.
     """
-    from blueprints.selfplay import has_worths
     from blueprints.shipped import tables_folder
+    from blueprints.values.bucket_values import has_worths
     from strategies.settings import LookupSettings
     from strategies.suitable import open_blueprint
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dealer_tools.formats.slumbot import SlumbotError, parse_object
 from dealer_tools.slumbot.settings import SlumbotSettings
-from protocol.errors import ConfigError, ParatusError, quote
+from machine.errors import ConfigError, ParatusError, quote
 
 if TYPE_CHECKING:
     import httpx

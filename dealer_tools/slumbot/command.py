@@ -17,14 +17,14 @@ from typing import Any, Final
 from dealer_tools.agents import add_agent_options, agent_settings
 from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import CLIENT, read_session, slumbot_game
-from dealer_tools.progress import HandsBar
 from dealer_tools.scoring.sources import SESSION
 from dealer_tools.slumbot import calibration
 from dealer_tools.slumbot.client import import_httpx
 from dealer_tools.slumbot.record import Record
 from dealer_tools.slumbot.session import MATCH, Ended, Session
 from dealer_tools.slumbot.settings import DEFAULT_FILE, SlumbotSettings, load_settings, read_password
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
+from machine.progress import HandsBar
 from protocol.log import MAX_HANDS
 from protocol.stream import run
 from strategies.registry import DEFAULT_AGENT, STRATEGIES, make_strategy

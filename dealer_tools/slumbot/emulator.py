@@ -22,9 +22,9 @@ from typing import Any, Final
 
 from dealer_tools.formats.slumbot import SlumbotError, betting_to_text, read_action, slumbot_game
 from dealer_tools.slumbot.faults import Fault
+from machine.errors import ParatusError, quote
 from protocol.cards import card_text
 from protocol.dealing import CardStream
-from protocol.errors import ParatusError, quote
 from protocol.game import Position
 from protocol.state import Deal, State, apply, payoffs, start
 from protocol.wire import MatchState, view

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
 from strategies.draws import Draws
 
 _PARTS: Final = 1_000_000

@@ -28,7 +28,7 @@ from dealer_tools.slumbot.client import GaveUp, RequestFailed, SlumbotHttp, Stop
 from dealer_tools.slumbot.record import Record
 from dealer_tools.slumbot.replies import Doubled, Seen, check_first, check_next, read_seen, read_token
 from dealer_tools.slumbot.settings import SlumbotSettings
-from protocol.errors import ParatusError
+from machine.errors import ParatusError
 from protocol.state import Action
 from strategies.chair import Chair
 from strategies.strategy import Budget

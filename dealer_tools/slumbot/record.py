@@ -18,10 +18,10 @@ from typing import Any, Final
 
 from dealer_tools.children import LOCK, lock_folder
 from dealer_tools.formats.slumbot import CLIENT, begun_line, broken_line, hand_line, read_numbers, slumbot_game
-from dealer_tools.plan import read_document, write_document
 from dealer_tools.scoring.sources import SESSION
 from dealer_tools.slumbot.replies import Seen
-from protocol.errors import ConfigError, quote
+from machine.errors import ConfigError, quote
+from machine.files import read_document, write_document
 from protocol.state import Action
 from protocol.wire import MatchState, view
 from strategies.policy import Policy

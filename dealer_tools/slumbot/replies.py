@@ -21,8 +21,8 @@ from dealer_tools.formats.slumbot import (
     parse_reply,
     read_betting,
 )
+from machine.errors import quote
 from protocol.cards import Card
-from protocol.errors import quote
 from protocol.game import Position
 from protocol.state import Action, Deal, State, steps
 from protocol.wire import MatchState

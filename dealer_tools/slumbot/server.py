@@ -19,7 +19,7 @@ from typing import Any, Final
 from dealer_tools.formats.slumbot import SlumbotError, parse_object
 from dealer_tools.slumbot.emulator import PATHS, Emulator, Refused
 from dealer_tools.slumbot.faults import NOT_CARRIED_OUT, Fault, Faults
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 
 BASES: Final = ("/slumbot/api", "/api")
 _MAX_HEAD_BYTES: Final = 16_384

@@ -19,7 +19,7 @@ from dealer_tools.slumbot.emulator import Emulator
 from dealer_tools.slumbot.faults import FAULTS_HELP, Faults, parse_faults
 from dealer_tools.slumbot.server import Server
 from dealer_tools.slumbot.settings import SlumbotSettings, read_password
-from protocol.errors import ConfigError
+from machine.errors import ConfigError
 from protocol.log import MAX_SEED
 from strategies.registry import DEFAULT_AGENT, STRATEGIES, make_strategy
 from strategies.settings import think_seconds

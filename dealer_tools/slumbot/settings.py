@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from blueprints.refusals import problem_words
 from dealer_tools.agents import CONFIGURATION
-from protocol.errors import ConfigError, quote
-from strategies.toml_files import read_toml
+from machine.errors import ConfigError, quote
+from machine.refusals import problem_words
+from machine.toml import read_toml
 
 DEFAULT_FILE: Final = Path(__file__).with_name("slumbot.toml")
 PASSWORD_VARIABLE: Final = "PARATUS_SLUMBOT_PASSWORD"

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from blueprints.files import whole_file
+from machine.files import whole_file
 
 Arrays = dict[str, npt.NDArray[Any]]
 

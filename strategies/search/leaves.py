@@ -10,12 +10,12 @@ from typing import Generic, TypeVar
 from blueprints.learned.flops import Flop
 from blueprints.learned.leaves import LearnedLeaves
 from blueprints.learned.network import LeafNetwork, network_file
-from blueprints.leaves import SampledLeaves, Settled, StreetGame
 from blueprints.lookup import Lookup
-from blueprints.margins import margins_of, run_out_ranks
-from blueprints.rollouts import Rollouts
+from blueprints.values.leaves import SampledLeaves, Settled, StreetGame
+from blueprints.values.margins import margins_of, run_out_ranks
+from blueprints.values.rollouts import Rollouts
+from machine.errors import ConfigError
 from protocol.cards import Card
-from protocol.errors import ConfigError
 from protocol.hands import hand_classes_array
 from protocol.state import State
 from strategies.search.settings import LimitedSettings

@@ -1,7 +1,7 @@
 """Depth-limited search: a street solved at the table, with a blueprint's continuations where the next one begins.
 
-The rules (thesis 5.2 and 6.6; `solver.limited` has the game that is solved, `blueprints.leaves` what its leaves are
-worth):
+The rules (thesis 5.2 and 6.6; `solver.depth_limited` has the game that is solved, `blueprints.values.leaves` what its
+leaves are worth):
 
 - The subgame is the street from its start, before the flop the hand from its start, with both ranges as they were
   there. What was done since is in the tree as it was done, of whatever size.
@@ -31,22 +31,22 @@ from typing import Final
 
 import numpy as np
 
-from blueprints.leaves import StreetGame
 from blueprints.lookup import Lookup
-from blueprints.rollouts import BIASES, Bias, Rollouts
 from blueprints.shipped import tables_folder
 from blueprints.translation import fraction, smaller_probability
+from blueprints.values.leaves import StreetGame
+from blueprints.values.rollouts import BIASES, Bias, Rollouts
+from machine.cores import available_cores
+from machine.errors import ConfigError, ParatusError
+from protocol.arrays import F64
 from protocol.cards import Card
-from protocol.errors import ConfigError, ParatusError
 from protocol.game import Game
 from protocol.hands import NUM_CLASSES, hand_classes_array
 from protocol.state import CALL, Action, Raise, State, apply, start
 from solver.deals import opposing_weights
-from solver.limited import LimitedSolver
+from solver.depth_limited import LimitedSolver
 from solver.menu import Menu, menu_text, parse_menu
 from solver.subgame import hands_of
-from solver.tables import F64
-from solver.threads import available_cores
 from strategies.baselines import check_or_fold
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws

@@ -36,15 +36,15 @@ from typing import Final
 
 import numpy as np
 
+from machine.errors import ParatusError
+from protocol.arrays import F64
 from protocol.cards import Card
-from protocol.errors import ParatusError
 from protocol.game import Game, Position
 from protocol.state import CALL, Raise, State, apply
 from solver.betting import TreeError
-from solver.kinds import Kind
+from solver.gadget_kinds import Kind
 from solver.menu import Menu, menu_text, parse_menu
 from solver.subgame import Subgame
-from solver.tables import F64
 from solver.warm import warm_up
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws

@@ -13,11 +13,11 @@ from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game, Position
 from protocol.state import Action, State, replay, steps
 from solver.subgame import hands_of
-from solver.tables import F64
 from strategies.draws import Draws
 from strategies.strategy import Budget, Decided, ReadsActions, Spot, Strategy
 

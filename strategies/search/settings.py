@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from solver.kinds import Kind
+from solver.gadget_kinds import Kind
 from solver.menu import MenuError, parse_menu
 
 

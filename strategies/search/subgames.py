@@ -11,15 +11,15 @@ from typing import Final
 
 import numpy as np
 
+from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Position
 from protocol.state import Action, Raise, State, apply
-from solver.cfr import Solver
+from solver.gadget_kinds import Kind
 from solver.gadgets import Gadget, gift
-from solver.kinds import Kind
 from solver.menu import Menu
 from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError, hands_of
-from solver.tables import F64
+from solver.subgame_solver import Solver
 
 PLAY: Final = Storage(16, later_averages=False)
 MOST_NODES: Final = 5_000

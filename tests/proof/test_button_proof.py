@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.button import KNOWN_MBB, measure, subjects
 from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint
 from blueprints.train.contest import WIDTH
+from studies.button import KNOWN_MBB, measure, subjects
 
 pytestmark = pytest.mark.proof
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.study.endgames import endgame_text, file_order, parse_endgame, read_endgame
-from bot.study.spots import root_state, spot_of_endgame
+from bot.solve.endgames import endgame_text, file_order, parse_endgame, read_endgame
+from bot.solve.spots import root_state, spot_of_endgame
 from protocol.hands import NUM_HANDS
-from solver.cfr import Solver
 from solver.menu import LIBRATUS
 from solver.subgame import Storage, Subgame
+from solver.subgame_solver import Solver
 
 FOLDER = os.environ.get("PARATUS_LIBRATUS")
 pytestmark = [

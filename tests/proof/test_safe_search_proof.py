@@ -15,7 +15,7 @@ from searches import SAFE, Search, Technique, after_chance, blueprint, two_round
 from small_games import Rules, leduc, poker
 
 from protocol.game import parse_game
-from solver.kinds import Form
+from solver.gadget_kinds import Form
 from solver.menu import parse_menu
 from solver.small import Path
 

@@ -1,4 +1,5 @@
-"""What a gate does against distributed alternative payoffs, one hand at a time in float64: the twin of `solver.gates`.
+"""What a gate does against distributed alternative payoffs, one hand at a time in float64: the twin of
+`solver.kernels.gadgets`.
 
 Normal distribution functions are `math.erf`'s and the logistic function is the same mixture of three of them, whose
 distance from Hedge's integral is another test's business (`test_gadgets.py`, by quadrature).

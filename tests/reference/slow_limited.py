@@ -1,4 +1,4 @@
-"""A depth-limited game solved plainly, a hand and an action at a time: the slow twin of `solver.limited`.
+"""A depth-limited game solved plainly, a hand and an action at a time: the slow twin of `solver.depth_limited`.
 
 Written from the definition: simultaneous regret matching at decisions and at choices of continuations, counterfactual
 values, averages by own reach. Leaves are matrices [continuation of 0, continuation of 1, hand of 0, hand of 1] of what

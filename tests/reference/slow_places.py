@@ -1,4 +1,5 @@
-"""Reaches and values at a place of a subgame, in float64, one pair of hands at a time: a twin of `solver.cfr`.
+"""Reaches and values at a place of a subgame, in float64, one pair of hands at a time: a twin of
+`solver.subgame_solver`.
 
 A policy is a dictionary by (player, hand, betting, board): a probability for each action of the menu. Boards are in the
 order of dealing. Nothing is shared with the solver but the menu.

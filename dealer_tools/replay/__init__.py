@@ -1,0 +1,1 @@
+"""A hand of a log, step by step."""

@@ -1,0 +1,43 @@
+"""TOML files that people write: read, or refused in one line that names the file.
+
+And written: a part of one file (the settings of an agent in the plan of an experiment) may become a file of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from machine.errors import ConfigError
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """What a file says; `what` it should be is said if it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}: expected {what}") from None
+    except (ValueError, RecursionError) as error:  # also what tomllib lets through: huge integers, deep nesting
+        raise ConfigError(f"{path}: not a TOML file: {error}") from None
+
+
+def toml_text(sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """Sections as a file that reads back to them."""
+    lines = []
+    for name, values in sections.items():
+        lines += [f"[{name}]", *[f"{key} = {_value(value)}" for key, value in values.items()], ""]
+    return "\n".join(lines)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join([f"{key} = {_value(each)}" for key, each in value.items()]) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,1 @@
+"""Kernels: free functions on arrays, compiled by numba."""
