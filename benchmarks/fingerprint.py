@@ -192,10 +192,10 @@ def _solver(mark: Mark) -> None:
 
 
 def _agents(mark: Mark) -> None:
-    from strategies.registry import STRATEGIES, make_strategy
+    from strategies.registry import AGENTS, make_strategy
 
     game = load_game(DEFAULT_GAME).game
-    for name in STRATEGIES:
+    for name in AGENTS:
         strategy, other = make_strategy(name, game, _by_iterations()), make_strategy("random", game)
         mark.add(name)
         for seat in (0, 1):

@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from dealer_tools.chair import Chair
+from dealer_tools.probe import Probe
 from machine.errors import ConfigError
 from protocol.arrays import F64
 from protocol.cards import Card
@@ -95,9 +95,9 @@ def legal(state: State) -> Iterator[Action]:
 class Exact:
     """An agent in a small game."""
 
-    def __init__(self, game: Game, chair: Chair) -> None:
+    def __init__(self, game: Game, probe: Probe) -> None:
         check_size(game)
-        self._game, self._chair = game, chair
+        self._game, self._probe = game, probe
         self._holes = holes_of(game)
         self._free = {card: np.array([float(card not in hole) for hole in self._holes]) for card in game.deck()}
         self._apart = np.array([[float(not set(mine) & set(theirs)) for theirs in self._holes] for mine in self._holes])
@@ -161,7 +161,7 @@ class Exact:
         key = state.betting, board
         if key not in self._asked:
             assert state.actor is not None
-            self._asked[key] = self._chair.policy(0, state.actor, state, board, past)
+            self._asked[key] = self._probe.policy(0, state.actor, state, board, past)
         return self._asked[key]
 
     def _sign(self, board: tuple[Card, ...]) -> F64:

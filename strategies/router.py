@@ -12,7 +12,7 @@ logged, whoever made them, and each search asks the one before it for the oppone
 
 A search that has no time, fails, or finds its trees too large is replaced by the blueprint, whose bets of other sizes
 are mapped, and the blueprint by check or fold. Each such answer has a route that begins with `fallback` and is counted.
-So is one that is not back in time: the session then asks for the `spare`, which is the blueprint's answer at once.
+So is one that is not back in time: the blueprint answers then, at once (`strategies.registry` names it).
 
 Searches never see the hand that we hold, so policies here are for all hands. Thresholds and purification, if asked for,
 come before the policy is rounded and logged: what is stored is what is drawn from.
@@ -56,12 +56,11 @@ class Router:
     """The strategy; see the head of this file."""
 
     name = "paratus"
-    inline = False
 
-    def __init__(self, game: Game, settings: StrategySettings) -> None:
+    def __init__(self, game: Game, settings: StrategySettings, blueprint: BlueprintLookup) -> None:
         check_searchable(self.name, game)
         self._settings = settings.router
-        self._blueprint = BlueprintLookup(game, settings.blueprint)
+        self._blueprint = blueprint
         self._searches: dict[str, _Search] = {}
         base: Strategy = self._blueprint
         table = {street: getattr(self._settings, street) for street in _STREETS}
@@ -118,9 +117,6 @@ class Router:
             return self._finished(found, f"{reason}; {found.origin.reason}")
         _log.warning("hand %d, %s: no %s search: %s", spot.hand, spot.state.betting, route, found)
         return self._fallen(spot, draws, f"no {route} search: {found}")
-
-    def spare(self, spot: Spot, draws: Draws) -> Policy:
-        return self._fallen(spot, draws, "")
 
     def _route(self, spot: Spot, draws: Draws) -> tuple[str, str]:
         street = spot.state.street

@@ -38,7 +38,6 @@ class Written:
     policies: dict[tuple[int, str, frozenset[Card]], Policy]
 
     name = "written"
-    inline = True
 
     def identity(self) -> dict[str, str]:
         return {"kind": "written"}

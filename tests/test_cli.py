@@ -25,7 +25,7 @@ from protocol import kernels
 from protocol.errors import BlueprintError, Disconnected
 from protocol.game import DEFAULT_GAME, shipped_games
 from solver import warm
-from strategies.registry import STRATEGIES
+from strategies.registry import AGENTS
 
 HEAVY = {"asyncio", "numba", "numpy", "pydantic", "rich", "sqlite3", "subprocess", "uvloop"}
 FULL = Path("/dev/full")
@@ -156,12 +156,12 @@ def test_print_config_is_the_shipped_file(call):
 
 
 def test_list(call):
-    assert call("bot", "--list") == (0, "".join(f"{name}\n" for name in STRATEGIES), "")
+    assert call("bot", "--list") == (0, "".join(f"{name}\n" for name in AGENTS), "")
 
 
 def test_help_names_the_agents_and_the_game(call):
     _, out, _ = call("bot", "--help")
-    assert set(STRATEGIES) <= set(out.replace(",", " ").split())
+    assert set(AGENTS) <= set(out.replace(",", " ").split())
     assert DEFAULT_GAME in out.replace("\n", "").replace(" ", "")
 
 
@@ -182,7 +182,7 @@ def test_unknown_commands(call, command):
     assert len(err) < 400
 
 
-AGENTS, GAMES = ", ".join(STRATEGIES), ", ".join(shipped_games())
+NAMES, GAMES = ", ".join(AGENTS), ", ".join(shipped_games())
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ AGENTS, GAMES = ", ".join(STRATEGIES), ", ".join(shipped_games())
         (["localhost", "1", "2"], "unrecognized arguments: 2"),
         (["localhost", "1", "--nonsense"], "unrecognized arguments: --nonsense"),
         (["localhost", "1", "--agent"], "argument --agent: expected one argument"),
-        (["localhost", "1", "--agent", "nobody"], f"agent 'nobody' is not known: expected one of {AGENTS}"),
+        (["localhost", "1", "--agent", "nobody"], f"agent 'nobody' is not known: expected one of {NAMES}"),
         (["localhost", "1", "--game", "chess"], f"expected a .game file or one of {GAMES}"),
         (["localhost", "1", "--game", os.devnull], "missing limit or nolimit, numPlayers"),
         (["localhost", "1", "--seed", "x"], "argument --seed: 'x': expected a whole number"),
@@ -226,7 +226,7 @@ def test_bad_usage_of_bot(call, arguments, expected):
         (["deal", "m", DEFAULT_GAME, "1", "0", "a"], f"1 players: {DEFAULT_GAME} is played by 2"),
         (["deal", "m", "chess", "1", "0", "a", "b"], "expected a .game file or one of"),
         (["match", "leduc"], "the following arguments are required: AGENT"),
-        (["match", "leduc", "random", "nobody"], f"neither an executable file nor one of {AGENTS}"),
+        (["match", "leduc", "random", "nobody"], f"neither an executable file nor one of {NAMES}"),
         (["match", "leduc", "random", "random", "--hands", "0"], "argument --hands: '0': expected a number from 1"),
         (["doctor", "now"], "unrecognized arguments: now"),
         (["warm", "--json"], "unrecognized arguments: --json"),

@@ -34,7 +34,7 @@ from protocol.stream import LineStream, SeatListener, connect, run
 from protocol.wire import MatchState
 from strategies.draws import Draws
 from strategies.policy import hand_column
-from strategies.registry import STRATEGIES, make_strategy
+from strategies.registry import AGENTS, open_agent
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot
 
@@ -54,7 +54,7 @@ GAMES = [
     )
 ]
 # Not those that think, which two cores cannot do for a hundred matches at once; nor a blueprint, which is for one game.
-AGENTS = sorted(set(STRATEGIES) - {"nested", *OVER_A_BLUEPRINT})
+AGENTS = sorted(set(AGENTS) - {"nested", *OVER_A_BLUEPRINT})
 
 
 @dataclass(frozen=True)
@@ -154,14 +154,14 @@ async def play_all(seats: Sequence[tuple[Job, int]], meeting: Meeting, folder: P
 
 async def play(job: Job, seat: int, meeting: Meeting, folder: Path) -> Ending:
     port = (await asyncio.wrap_future(meeting.ports[job.number]))[seat]
-    strategy = make_strategy(job.agents[seat], job.game)
+    agent = open_agent(job.agents[seat], job.game)
     config = BotConfig(bot=BotSection(seed=job.number, match=job.key(seat), hands=HANDS))
     stream: LineStream = await connect("127.0.0.1", port, PATIENCE_S)
     if not (job.stored and seat == 0):
-        ending = await Session(job.game, strategy, config, None).play(stream)
+        ending = await Session(agent, config, None).play(stream)
     else:
-        with closing(MatchStore(folder / f"{job.number}.sqlite", job.game, strategy.name, {})) as store:
-            ending = await Session(job.game, strategy, config, store).play(stream)
+        with closing(MatchStore(folder / f"{job.number}.sqlite", job.game, agent.name, {})) as store:
+            ending = await Session(agent, config, store).play(stream)
     await stream.close()
     return ending
 
@@ -175,7 +175,7 @@ class Player:
     def __init__(self, job: Job, seat: int) -> None:
         self.client = Client(job.game)
         self._job, self._seat = job, seat
-        self._strategy = make_strategy(job.agents[seat], job.game)
+        self._agent = open_agent(job.agents[seat], job.game)
         self._hand, self._past = -1, list[Decided]()
         self._seen: MatchState | None = None
 

@@ -17,7 +17,7 @@ from processes import Processes, stored_decisions, stored_hands
 from serving import Dealt, Served, deal_all, searching, seats, stores
 
 from bot.config import BotConfig, BotSection
-from bot.serve.agents import Agents, Distant
+from bot.serve.agents import Distant, OpenAgents
 from bot.serve.frames import FrameError, Memory, policy_data, read_policy, read_spot, sizes, spot_data
 from bot.serve.pool import Patience, Pool, WorkerFailed
 from bot.serve.worker import Worker
@@ -46,7 +46,7 @@ def spot_at(betting: str, past: tuple[Decided, ...] = (), hand: int = 3) -> Spot
 
 
 def opened(agent: str = "random"):
-    return Agents().open(BotConfig(bot=BotSection(agent=agent)), HOLDEM)
+    return OpenAgents().open(BotConfig(bot=BotSection(agent=agent)), HOLDEM)
 
 
 def decided(betting: str) -> Decided:
@@ -106,7 +106,7 @@ async def test_a_distant_policy_is_that_of_the_strategy_itself():
     agent = opened()
     async with Pool(1, Patience()).open() as pool:
         identity = await pool.seat("m", agent.seat())
-        distant = Distant(agent, "m", pool, identity)
+        distant = Distant("random", "m", pool, identity)
         assert distant.identity() == make_strategy("random", HOLDEM).identity()
         for hand in range(5):
             spot = spot_at("r300c/", hand=hand)
@@ -123,7 +123,7 @@ async def test_a_distant_policy_is_that_of_the_strategy_itself():
 async def test_a_worker_that_hangs_is_replaced_and_nobody_is_late():
     agent = opened()
     async with Pool(1, Patience(hung_s=0.3)).open() as pool:
-        distant = Distant(agent, "m", pool, await pool.seat("m", agent.seat()))
+        distant = Distant("random", "m", pool, await pool.seat("m", agent.seat()))
         first = pool.places[0].pid
         os.kill(first, signal.SIGSTOP)
         begun_s = time.monotonic()
@@ -131,7 +131,8 @@ async def test_a_worker_that_hangs_is_replaced_and_nobody_is_late():
         with pytest.raises(Exception, match=r"not back in time|ended"):
             await asyncio.to_thread(distant.policy, spot_at(""), budget, Draws(1, "m", 1, 0, "strategy"))
         assert time.monotonic() - begun_s < 3.0
-        assert distant.spare(spot_at(""), Draws(1, "m", 1, 0, "strategy")).origin.is_fallback
+        away = agent.away(distant)
+        assert away.stand_in(spot_at(""), Draws(1, "m", 1, 0, "strategy"), "late").origin.is_fallback
         budget = Budget(time.monotonic() + 60, 60.0)  # waits for the next worker, which knows the match
         policy = await asyncio.to_thread(distant.policy, spot_at(""), budget, Draws(1, "m", 1, 0, "strategy"))
         assert policy.support

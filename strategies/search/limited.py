@@ -123,7 +123,6 @@ class LimitedSearch:
     """The strategy; see the head of this file."""
 
     name = route = "limited"
-    inline = False
 
     def __init__(
         self, game: Game, settings: LimitedSettings, base: BlueprintLookup, streets: Sequence[str] = STREETS

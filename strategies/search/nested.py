@@ -127,7 +127,6 @@ class NestedSearch:
     """The strategy; see the head of this file."""
 
     name = route = "nested"
-    inline = False
 
     def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
         check_searchable(self.name, game)
