@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from blueprint_files import HOLDEM
+from blueprint_files import HOLDEM, settings_for
 from processes import Processes, stored_decisions, stored_hands
 from serving import Dealt, Served, deal_all, searching, seats, stores
 
@@ -27,6 +27,7 @@ from protocol.wire import read_betting
 from strategies.draws import Draws
 from strategies.policy import Origin, alike
 from strategies.registry import make_strategy
+from strategies.settings import SlumbotStyleSettings
 from strategies.strategy import Budget, Decided, Spot
 
 NEVER = threading.Event()
@@ -97,6 +98,18 @@ def test_a_worker_that_is_asked_nonsense_goes_on():
     assert worker.answer({"do": "decide", "ask": 5, "match": "nobody"}, b"", NEVER)[0]["say"] == "failed"
     assert worker.answer({"do": "seat", "match": "m", **SEAT}, b"", NEVER)[0]["say"] == "refused"
     assert worker.answer({"do": "leave", "match": "m"}, b"", NEVER) is None
+
+
+def test_a_section_that_was_edited_counts_at_the_next_join():
+    """The bot's file is read again for every match: strategies are shared only by settings that are all the same."""
+    agents, lookup = OpenAgents(), settings_for(HOLDEM).model_dump()
+    opened = []
+    for purify in (False, True, False):
+        section = SlumbotStyleSettings(**lookup, purify=purify)
+        config = BotConfig(bot=BotSection(agent="slumbot-style"), slumbot_style=section)
+        opened.append(agents.open(config, HOLDEM).here)
+    assert [each.identity()["purify"] for each in opened] == ["false", "true", "false"]
+    assert opened[0].strategy is opened[2].strategy
 
 
 # --- A pool of real workers -------------------------------------------------------------------------------------------
