@@ -33,9 +33,10 @@ from bot.config import BotConfig
 from machine.progress import duration_text
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Position, load_game
+from protocol.hands import hands_of
 from protocol.state import apply, start
 from strategies.draws import Draws
-from strategies.policy import Policy, hand_column
+from strategies.policy import Policy
 from strategies.registry import DEFAULT_AGENT, make_strategy
 from strategies.router import Router
 from strategies.strategy import Decided, Spot
@@ -91,7 +92,7 @@ def _self_play(router: Router, hands: int) -> Report:
             spent[seat] += took
             made[policy.origin.route].append((policy, took))
             past[position].append(Decided(state, policy))
-            column = hand_column(game, deal.hole[position])
+            column = hands_of(game).column(deal.hole[position])
             state = apply(state, policy.sample(column, Draws(seat, "bench", hand, len(state.actions), "action")))
         per_hand += spent
         if time.monotonic() - told > _TELL_EVERY_S:

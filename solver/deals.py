@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from protocol.arrays import F32, F64, I32, I64
-from protocol.cards import Card
 from protocol.game import Game
-from protocol.hands import SuitPermutation
+from protocol.hands import Hand, SuitPermutation, hands_of
 from protocol.kernels import rank_hands
 from solver.boards import Board, permutation_of
 from solver.kernels.types import Deals, padded
 from solver.kernels.vectors import BLOCK
-
-Hand = tuple[Card, ...]
 
 _ANY, _NONE = 52, 53
 """Rows of card totals that stand for no card: one is added to and never read, one stays zero."""
@@ -32,6 +29,8 @@ class Table:
     street: int
     boards: list[list[Board]]
     """By street from the root."""
+    hand_index: tuple[I32, I32]
+    """[player][hand] its column among all hands of the game."""
     hands: tuple[list[Hand], list[Hand]]
 
     @property
@@ -47,7 +46,8 @@ def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
     widest = int(hands.max())
     streets = np.repeat(np.arange(len(table.boards)), [len(street) for street in table.boards]).astype(np.int32)
     cards, minus, twin = _cards(table, widest)
-    order, group, groups = _orders(table, widest)
+    alive = _alive(table, widest)
+    order, group, groups = _orders(table, alive)
     last = len(boards) - len(table.boards[-1])
     task_at, steps = _tasks(table)
     image_at, images, permutations = _images(table, widest)
@@ -59,7 +59,7 @@ def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
         twin=twin,
         street=streets,
         base=_bases(hands, streets, edges),
-        alive=_alive(table, widest),
+        alive=alive,
         final=np.where(streets == len(table.boards) - 1, np.arange(len(boards)) - last, -1).astype(np.int32),
         order=order,
         place=_places(order, group, groups, widest),
@@ -108,10 +108,10 @@ def _cards(table: Table, widest: int) -> tuple[I32, I32, I32]:
 def _alive(table: Table, widest: int) -> F32:
     boards = table.flat
     alive = np.zeros((2, len(boards), widest), np.float32)
-    for player in range(2):
-        held: npt.NDArray[np.int64] = np.array(table.hands[player])
-        for number, board in enumerate(boards):
-            alive[player, number, : len(held)] = ~np.isin(held, board.cards).any(axis=1)
+    for number, board in enumerate(boards):
+        live = hands_of(table.game).live(board.cards)
+        for player, columns in enumerate(table.hand_index):
+            alive[player, number, : len(columns)] = live[columns]
     return alive
 
 
@@ -123,16 +123,16 @@ def _bases(hands: I32, streets: I32, edges: Sequence[tuple[int, int]]) -> I64:
     return bases
 
 
-def _orders(table: Table, widest: int) -> tuple[I32, I32, I32]:
+def _orders(table: Table, alive: F32) -> tuple[I32, I32, I32]:
     """Live hands by strength on each board of the last street, and where each strength begins."""
     last = table.boards[-1]
-    order = np.zeros((2, len(last), widest), np.int32)
+    order = np.zeros((2, len(last), alive.shape[2]), np.int32)
     groups = np.zeros(len(last), np.int32)
     starts: list[list[npt.NDArray[np.int64]]] = [[], []]
-    held = [np.array(hands, np.uint8) for hands in table.hands]
-    for number, board in enumerate(last):
+    held = [hands_of(table.game).cards[columns] for columns in table.hand_index]
+    for number, (board, of_players) in enumerate(zip(last, alive[:, -len(last) :].swapaxes(0, 1), strict=True)):
         shown = np.array(board.cards, np.uint8)
-        live = [np.flatnonzero(~np.isin(held[player], shown).any(axis=1)) for player in range(2)]
+        live = [np.flatnonzero(of_player) for of_player in of_players]
         ranks = [
             rank_hands(np.ascontiguousarray(np.hstack([held[p][live[p]], np.tile(shown, (len(live[p]), 1))])))
             for p in range(2)

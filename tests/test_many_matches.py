@@ -28,12 +28,12 @@ from dealer_tools.table import Files, Table
 from protocol.client import Client
 from protocol.dealer import Dealer, Phase
 from protocol.game import Game, load_game
+from protocol.hands import hands_of
 from protocol.log import Limits, MatchHeader, parse_state_line
 from protocol.state import Action
 from protocol.stream import LineStream, SeatListener, connect, run
 from protocol.wire import MatchState
 from strategies.draws import Draws
-from strategies.policy import hand_column
 from strategies.registry import STRATEGIES, make_strategy
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot
@@ -198,7 +198,7 @@ class Player:
         spot = Spot(seen.hand, seen.position, seen.state, seen.deal.board, tuple(self._past))
         policy = self._strategy.policy(spot, Budget(0.0, 0.0), draws("strategy"))
         self._past.append(Decided(seen.state, policy))
-        return policy.sample(hand_column(self._job.game, seen.deal.hole[seen.position]), draws("action"))
+        return policy.sample(hands_of(self._job.game).column(seen.deal.hole[seen.position]), draws("action"))
 
 
 def play_alone(job: Job) -> Match:

@@ -12,12 +12,12 @@ from variants import some_of
 
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
-from protocol.hands import SUIT_PERMUTATIONS, permute_cards
+from protocol.hands import SUIT_PERMUTATIONS, hands_of, permute_cards
 from protocol.state import CALL, Raise, State, apply, start
 from solver.algorithms import CFR, DCFR, Algorithm
 from solver.betting import TreeError
 from solver.menu import LIBRATUS, Menu, parse_menu
-from solver.subgame import Subgame, SubgameError, hands_of
+from solver.subgame import Subgame, SubgameError
 from solver.subgame_solver import Solver
 
 KUHN = parse_game(

@@ -17,12 +17,13 @@ from variants import some_of
 
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
+from protocol.hands import hands_of
 from protocol.state import CALL, Raise, State, apply, start
 from solver import engine, threads
 from solver.algorithms import CFR, DCFR, Algorithm, DCFRPlus, parse_algorithm
 from solver.engine import Progress, SolverError
 from solver.menu import Menu, parse_menu
-from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError
 from solver.subgame_solver import Solver
 from solver.threads import Pace
 

@@ -15,6 +15,7 @@ from solver_tables import everyone
 
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
+from protocol.hands import hands_of
 from protocol.state import CALL, Raise, State, apply, start
 from solver import engine, problem
 from solver.algorithms import CFR
@@ -23,7 +24,7 @@ from solver.engine import SolverError
 from solver.kernels.types import aligned_zeros
 from solver.kernels.vectors import BLOCK, load, noise, read, store, write
 from solver.menu import parse_menu
-from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of, outline
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, outline
 from solver.subgame_solver import Solver
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game

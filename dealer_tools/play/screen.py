@@ -32,11 +32,12 @@ from dealer_tools.play.words import (
 from dealer_tools.results import Estimate
 from protocol.cards import Card, card_text
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.log import HandRecord
 from protocol.ranking import describe, hand_rank
 from protocol.state import Action, State, steps
 from protocol.wire import MatchState
-from strategies.policy import Policy, hand_column
+from strategies.policy import Policy
 from strategies.store import StoredDecision
 
 _MAX_LINE: Final = 1000
@@ -139,7 +140,7 @@ class Screen:
         """What the agent would have done with the hand that it held, at each of its decisions."""
         known = {each.betting: each for each in decisions}
         position = record.names.index(agent)
-        column = hand_column(record.state.game, record.deal.hole[position])
+        column = hands_of(record.state.game).column(record.deal.hole[position])
         for state, action in steps(record.state):
             if state.actor == position:
                 self._console.print(_policy_line(state, known[state.betting].policy, column, action))

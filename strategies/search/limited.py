@@ -41,12 +41,11 @@ from machine.errors import ConfigError, ParatusError
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game
-from protocol.hands import NUM_CLASSES, hand_classes_array
+from protocol.hands import NUM_CLASSES, hand_classes_array, hands_of
 from protocol.state import CALL, Action, Raise, State, apply, start
 from solver.deals import opposing_weights
 from solver.depth_limited import LimitedSolver
 from solver.menu import Menu, menu_text, parse_menu
-from solver.subgame import hands_of
 from strategies.baselines import check_or_fold
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
