@@ -42,7 +42,7 @@ from machine.lots import shared_out
 from machine.progress import duration_text
 from protocol.arrays import F32, F64
 from protocol.cards import Card
-from protocol.game import DEFAULT_GAME, Position, load_game
+from protocol.game import DEFAULT_GAME, STREET_NAMES, Position, load_game
 from protocol.hands import NUM_HANDS, hands_of, holdem_hands
 from protocol.kernels import rank_board
 from protocol.state import State, apply, steps
@@ -58,7 +58,7 @@ from strategies.strategy import Budget, Decided, Spot, Strategy
 Row = dict[str, Any]
 
 _US = "paratus"
-_STREETS: Final = {"flop": 1, "turn": 2, "river": 3}
+_STREETS: Final = {name: street for street, name in enumerate(STREET_NAMES) if street}
 _RIVER: Final = {"river": "nested"}
 _TURN: Final = {"turn": "nested", **_RIVER}
 _ROUTES: Final = {

@@ -22,7 +22,7 @@ from bot.solve.endgames import BIG_BLIND, STACK, Endgame, Ranges
 from machine.errors import ConfigError, quote
 from machine.files import read_bounded
 from protocol.cards import Card, CardError, cards_text, parse_cards
-from protocol.game import DEFAULT_GAME, UNLIMITED, Game, Position, load_game
+from protocol.game import DEFAULT_GAME, STREET_NAMES, UNLIMITED, Game, Position, load_game
 from protocol.hands import NUM_HANDS, holdem_hands
 from protocol.ranges import RangeError, check_range, parse_range
 from protocol.state import CALL, Action, Raise, State, apply, raise_bounds
@@ -33,7 +33,7 @@ OOP: Final = Position(0)
 IP: Final = Position(1)
 PLAYERS: Final = ("oop", "ip")
 """Names of the players, by position."""
-STREETS: Final = {3: "flop", 4: "turn", 5: "river"}
+_STREETS: Final = dict(zip((3, 4, 5), STREET_NAMES[1:], strict=True))
 """By cards on the board."""
 
 DEFAULT_MENU: Final = "50%,100%,a / 100%,a"
@@ -70,7 +70,7 @@ class Spot:
     @property
     def street(self) -> str:
         """The street on which the spot begins."""
-        return STREETS[len(self.board)]
+        return _STREETS[len(self.board)]
 
     @property
     def paid(self) -> int:
@@ -167,7 +167,7 @@ def read_array(path: Path, field: str) -> NDArray[np.floating]:
 def _check_board(board: tuple[Card, ...]) -> None:
     if not board:
         raise SpotError("board: no cards: expected 3 to 5 (spots before the flop cannot be solved yet)")
-    if len(board) not in STREETS or len(set(board)) < len(board):
+    if len(board) not in _STREETS or len(set(board)) < len(board):
         raise SpotError(f"board {cards_text(board)}: expected 3 (flop), 4 (turn) or 5 (river) different cards")
 
 

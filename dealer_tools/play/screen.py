@@ -21,7 +21,6 @@ from dealer_tools.play.luck import Worth
 from dealer_tools.play.sitting import YOU, Left
 from dealer_tools.play.words import (
     HELP,
-    STREETS,
     TypedError,
     action_words,
     entry_words,
@@ -31,7 +30,7 @@ from dealer_tools.play.words import (
 )
 from dealer_tools.results import Estimate
 from protocol.cards import Card, card_text
-from protocol.game import Game
+from protocol.game import STREET_NAMES, Game
 from protocol.hands import hands_of
 from protocol.log import HandRecord
 from protocol.ranking import describe, hand_rank
@@ -114,7 +113,7 @@ class Screen:
             )
         ]
         self._console.print()
-        street = Text(f"{STREETS[state.street]:8} ", "bold")
+        street = Text(f"{STREET_NAMES[state.street]:8} ", "bold")
         board = self._cards(seen.deal.board) + Text("   ") if seen.deal.board else Text()
         self._console.print(Text.assemble(street, board, f"pot {state.pot:,}   behind: {', '.join(stacks)}"))
         self._console.print(_line("cards", self._cards(seen.deal.hole[seen.position])))
@@ -190,7 +189,7 @@ def _policy_line(state: State, policy: Policy, column: int, action: Action) -> T
     shares = zip(policy.support, policy.probabilities(column), strict=True)
     likely = sorted([(share, entry) for entry, share in shares if share >= _SHOWN], key=lambda each: -each[0])
     words = ", ".join([f"{entry_words(entry, state)} {100 * share:.1f}%" for share, entry in likely])
-    facing = f"{STREETS[state.street]}, {state.owed:,} to call" if state.owed else STREETS[state.street]
+    facing = f"{STREET_NAMES[state.street]}, {state.owed:,} to call" if state.owed else STREET_NAMES[state.street]
     origin = policy.origin
     thought = f", {origin.iterations:,} iterations" if origin.iterations else ""
     return Text.assemble(
