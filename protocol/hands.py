@@ -224,12 +224,6 @@ def hand_permutation(permutation: SuitPermutation) -> NDArray[np.int16]:
     return _frozen(np.array(hands, np.int16))
 
 
-def canonical_board(board: Sequence[Card]) -> tuple[tuple[Card, ...], SuitPermutation]:
-    """The canonical form of a board, its cards ascending, and the permutation that leads from the board to it."""
-    _, canonical, permutation = canonical_hole_board((), board)
-    return canonical, permutation
-
-
 def canonical_hole_board(
     hole: Sequence[Card], board: Sequence[Card]
 ) -> tuple[tuple[Card, ...], tuple[Card, ...], SuitPermutation]:
@@ -252,28 +246,11 @@ def canonical_hole_board(
     )
 
 
-def board_keys(boards: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """A number for each board, the same for two of them exactly if their canonical forms are: uint8[n, b] to uint64[n].
-
-    It is the canonical form itself, the masks of the four suits in 13 bits each, spades highest.
-    """
-    import numpy as np
-
-    rank_bit = np.uint64(1) << (boards >> 2).astype(np.uint64)
-    masks = np.empty((4, len(boards)), np.uint64)
-    for suit in range(4):
-        masks[suit] = np.where(boards & 3 == suit, rank_bit, np.uint64(0)).sum(axis=1, dtype=np.uint64)
-    masks.sort(axis=0)
-    keys: NDArray[np.uint64] = (
-        masks[0] | masks[1] << np.uint64(13) | masks[2] << np.uint64(26) | masks[3] << np.uint64(39)
-    )
-    return keys
-
-
 @cache
 def canonical_board_keys(num_cards: int) -> NDArray[np.uint64]:
     """The keys of all canonical boards of up to five cards, ascending: uint64[n], read-only.
 
+    The key of a board is its canonical form, the masks of the four suits in 13 bits each, spades highest.
     There are 1 of no card, then 13, 169, 1,755, 16,432 and 134,459. Less a card of its highest rank, each is equal to a
     canonical board: so all of the larger are found by adding to the smaller ones every card that is not below theirs.
     """
@@ -309,29 +286,6 @@ def canonical_boards(num_cards: int) -> NDArray[np.uint8]:
     boards = card_of_bit[np.nonzero(held)[1]].reshape(len(keys), num_cards)
     boards.sort(axis=1)
     return _frozen(boards)
-
-
-def canonical_hands(board: Sequence[Card]) -> NDArray[np.int16]:
-    """For every hand the hand that `canonical_hole_board` makes of it with this board: int16[1326].
-
-    Live hands with the same value are equal up to a permutation that leaves the board as it is. Hands that meet the
-    board are permuted along and mean nothing.
-    """
-    import numpy as np
-
-    hands = hand_cards_array()
-    masks = np.zeros((NUM_HANDS, 4), np.int64)
-    for card in board:
-        masks[:, suit_of(card)] |= 1 << 13 + rank_of(card)
-    every_hand = np.arange(NUM_HANDS)
-    for cards in hands.T:
-        masks[every_hand, cards & 3] |= 1 << (cards >> 2).astype(np.int64)
-    # The first argsort gives the old suit for each place, the second its inverse: the place of each old suit.
-    new_suit = masks.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
-    first, second = (cards & ~np.uint8(3) | new_suit[every_hand, cards & 3] for cards in hands.T)
-    high, low = np.maximum(first, second), np.minimum(first, second)
-    index: NDArray[np.int16] = (high * (high - 1) // 2 + low).astype(np.int16)
-    return index
 
 
 def _frozen(array: _Array) -> _Array:

@@ -44,11 +44,6 @@ class LineStream(asyncio.Protocol):
         self._closed_here = False
         self._gone = self._loop.create_future()
 
-    @property
-    def line_ready(self) -> bool:
-        """True if `read_line` would not have to wait."""
-        return bool(self._lines)
-
     async def read_line(self, timeout_s: float) -> Line:
         """The next line; waits at most `timeout_s` for it."""
         if not self._lines:

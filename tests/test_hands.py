@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.canonical_forms import board_keys, canonical_board, canonical_hands
 
 from protocol.cards import NUM_CARDS, CardError, deck, parse_card, parse_cards
 from protocol.game import Game
@@ -19,10 +20,7 @@ from protocol.hands import (
     NUM_CLASSES,
     NUM_HANDS,
     SUIT_PERMUTATIONS,
-    board_keys,
-    canonical_board,
     canonical_boards,
-    canonical_hands,
     canonical_hole_board,
     class_text,
     hand_cards,

@@ -57,10 +57,6 @@ class MemoryTable:
         self._reply = reply
         self._heard = 0
 
-    @property
-    def line_ready(self) -> bool:
-        return self._heard < len(self.match.told[0])
-
     def write(self, data: bytes) -> None:
         line = data.decode().removesuffix("\r\n")
         self.sent.append(line)
@@ -77,7 +73,7 @@ class MemoryTable:
     async def read_line(self, timeout_s: float) -> Line:
         self.before_read()
         await asyncio.sleep(0)
-        if self.line_ready:
+        if self._heard < len(self.match.told[0]):
             self._heard += 1
             return self.match.told[0][self._heard - 1]
         if self.match.dealer.phase is Phase.OVER:
@@ -635,10 +631,6 @@ class Transcript:
         self._lines = list(lines)
         self._end = end or Disconnected("disconnected", clean=True)
         self.sent: list[bytes] = []
-
-    @property
-    def line_ready(self) -> bool:
-        return bool(self._lines)
 
     def write(self, data: bytes) -> None:
         self.sent.append(data)
