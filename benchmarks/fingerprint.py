@@ -36,7 +36,7 @@ import numpy as np
 from machine.revision import ROOT
 from protocol.arrays import F64
 from protocol.cards import cards_text
-from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
+from protocol.dealer import Dealer, DealerPhase, Effect, Logged, Report, Tell, Transacted
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Game, Position, load_game
 from protocol.hands import hands_of
@@ -145,9 +145,9 @@ def _dealt(mark: Mark, game: Game, rng: Random) -> None:
                 case Report(text) | Logged(text) | Transacted(text):
                     mark.add(text)
 
-    while dealer.phase not in (Phase.OVER, Phase.FAILED):
+    while dealer.phase not in (DealerPhase.OVER, DealerPhase.FAILED):
         seat, now = dealer.acting_seat, now + 1000
-        if dealer.phase is Phase.GREETING:
+        if dealer.phase is DealerPhase.GREETING:
             line = "VERSION:2.0.0"
         else:
             state = parse_match_state(told[seat], game).state

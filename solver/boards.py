@@ -24,7 +24,7 @@ _SAME: Final[SuitPermutation] = (0, 1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class SolvedBoard:
     """A board that is solved."""
 
     cards: tuple[Card, ...]
@@ -41,18 +41,18 @@ def boards_of(
     ranges: Sequence[npt.NDArray[np.floating]],
     *,
     alike: bool = True,
-) -> list[list[Board]]:
+) -> list[list[SolvedBoard]]:
     """The boards of each street from the root on; `alike=False` solves every one."""
     unused = {0, 1, 2, 3} - {suit_of(card) for card in game.deck()}
     symmetries = [_SAME]
     if alike:
         possible = [each for each in SUIT_PERMUTATIONS if all(each[suit] == suit for suit in unused)]
         symmetries = [each for each in possible if _keeps(each, board, hands_of(game), ranges)]
-    streets = [[Board(board, 0, ((board, _SAME),))]]
+    streets = [[SolvedBoard(board, 0, ((board, _SAME),))]]
     groups = [[symmetries]]
     deck = sorted(game.deck())
     for later in range(street + 1, game.num_rounds):
-        boards: list[Board] = []
+        boards: list[SolvedBoard] = []
         of_boards: list[list[SuitPermutation]] = []
         for number, before in enumerate(streets[-1]):
             group = groups[-1][number]
@@ -64,7 +64,7 @@ def boards_of(
                 images = _orbit(dealt, group)
                 seen.update(images)
                 whole = [((*before.cards, *cards), suits) for cards, suits in images.items()]
-                boards.append(Board((*before.cards, *dealt), number, tuple(whole)))
+                boards.append(SolvedBoard((*before.cards, *dealt), number, tuple(whole)))
                 of_boards.append([each for each in group if set(permute_cards(dealt, each)) == set(dealt)])
         streets.append(boards)
         groups.append(of_boards)

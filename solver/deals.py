@@ -13,7 +13,7 @@ from protocol.arrays import F32, F64, I32, I64
 from protocol.game import Game
 from protocol.hands import Hand, SuitPermutation, hands_of
 from protocol.kernels import rank_hands
-from solver.boards import Board, permutation_of
+from solver.boards import SolvedBoard, permutation_of
 from solver.kernels.types import Deals, padded
 from solver.kernels.vectors import BLOCK
 
@@ -22,24 +22,24 @@ _ANY, _NONE = 52, 53
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DealTable:
     """Who can hold what, and what can come."""
 
     game: Game
     street: int
-    boards: list[list[Board]]
+    boards: list[list[SolvedBoard]]
     """By street from the root."""
     hand_index: tuple[I32, I32]
     """[player][hand] its column among all hands of the game."""
     hands: tuple[list[Hand], list[Hand]]
 
     @property
-    def flat(self) -> list[Board]:
+    def flat(self) -> list[SolvedBoard]:
         """The boards of all streets, numbered as the kernels do."""
         return [board for street in self.boards for board in street]
 
 
-def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
+def build_deals(table: DealTable, edges: Sequence[tuple[int, int]]) -> Deals:
     """All arrays; `edges` [street from the root, player]."""
     boards = table.flat
     hands = np.array([padded(len(hands), BLOCK) for hands in table.hands], np.int32)
@@ -91,7 +91,7 @@ def opposing_weights(mine: Sequence[Hand], theirs: Sequence[Hand], weights: F64)
     return np.where(result > 1e-12 * weights.sum(), result, 0.0)
 
 
-def _cards(table: Table, widest: int) -> tuple[I32, I32, I32]:
+def _cards(table: DealTable, widest: int) -> tuple[I32, I32, I32]:
     cards = np.full((2, widest, 2), _ANY, np.int32)
     minus = np.full((2, widest, 2), _NONE, np.int32)
     twin = np.full((2, widest), widest, np.int32)
@@ -105,7 +105,7 @@ def _cards(table: Table, widest: int) -> tuple[I32, I32, I32]:
     return cards, minus, twin
 
 
-def _alive(table: Table, widest: int) -> F32:
+def _alive(table: DealTable, widest: int) -> F32:
     boards = table.flat
     alive = np.zeros((2, len(boards), widest), np.float32)
     for number, board in enumerate(boards):
@@ -123,7 +123,7 @@ def _bases(hands: I32, streets: I32, edges: Sequence[tuple[int, int]]) -> I64:
     return bases
 
 
-def _orders(table: Table, alive: F32) -> tuple[I32, I32, I32]:
+def _orders(table: DealTable, alive: F32) -> tuple[I32, I32, I32]:
     """Live hands by strength on each board of the last street, and where each strength begins."""
     last = table.boards[-1]
     order = np.zeros((2, len(last), alive.shape[2]), np.int32)
@@ -161,7 +161,7 @@ def _places(order: I32, group: I32, groups: I32, widest: int) -> I32:
     return place
 
 
-def _chances(table: Table) -> F32:
+def _chances(table: DealTable) -> F32:
     game = table.game
     chances = [1.0]
     for street in range(table.street + 1, game.num_rounds):
@@ -170,7 +170,7 @@ def _chances(table: Table) -> F32:
     return np.array(chances, np.float32)
 
 
-def _tasks(table: Table) -> tuple[I32, I32]:
+def _tasks(table: DealTable) -> tuple[I32, I32]:
     """The boards below the root in depth-first order: a board is left after all boards that continue it."""
     first = np.cumsum([0, *[len(street) for street in table.boards]]).tolist()
     following: dict[int, list[int]] = {}
@@ -190,7 +190,7 @@ def _tasks(table: Table) -> tuple[I32, I32]:
     return np.array(task_at, np.int32), np.array(steps, np.int32)
 
 
-def _images(table: Table, widest: int) -> tuple[I32, I32, I32]:
+def _images(table: DealTable, widest: int) -> tuple[I32, I32, I32]:
     """What each board stands for; see `solver.boards`."""
     image_at, images = [0], []
     rows: dict[SuitPermutation, int] = {}

@@ -126,7 +126,7 @@ class Bet(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Street:
+class StreetSizes:
     """The sizes of one street."""
 
     oop: Ladder
@@ -138,7 +138,7 @@ class Street:
 class Menu:
     """What a tree offers; see the head of this file. Its constructor accepts only menus that can be written as text."""
 
-    streets: tuple[Street | None, ...]
+    streets: tuple[StreetSizes | None, ...]
     """By round of the game; None where the menu has nothing to say."""
     cap: int = NO_CAP
     """Raises on each street."""
@@ -176,7 +176,7 @@ class Menu:
                  for group in sizes]
             )  # fmt: skip
 
-        streets = [street and Street(ladder(street.oop), ladder(street.ip)) for street in self.streets]
+        streets = [street and StreetSizes(ladder(street.oop), ladder(street.ip)) for street in self.streets]
         return self if factor == 1 else replace(self, streets=tuple(streets))
 
     def actions(self, state: State) -> list[Action]:
@@ -320,7 +320,7 @@ def _size(text: str) -> Size:
     return PotShare(float(number)) if unit == "%" else Multiple(float(number))
 
 
-def _street(name: str, ladders: dict[str, Ladder]) -> Street | None:
+def _street(name: str, ladders: dict[str, Ladder]) -> StreetSizes | None:
     """What the parts say about a street, the closest part first."""
     oop, ip = (
         next((ladders[heading] for heading in (f"{name} {who}", name, who, "") if heading in ladders), None)
@@ -328,7 +328,7 @@ def _street(name: str, ladders: dict[str, Ladder]) -> Street | None:
     )
     if bool(oop) != bool(ip):
         raise MenuError(f"{name}: sizes for {'oop' if oop else 'ip'} only: expected them for both players")
-    return Street(oop, ip) if oop and ip else None
+    return StreetSizes(oop, ip) if oop and ip else None
 
 
 def menu_text(menu: Menu) -> str:

@@ -24,8 +24,8 @@ from protocol.cards import Card, cards_text
 from protocol.hands import DeckHands, SuitPermutation, hands_of, permute_cards
 from protocol.state import Action, State
 from solver.betting import Forest, Node, build_forest
-from solver.boards import Board, boards_of, permutation_of
-from solver.deals import Table, build_deals, opposing_weights
+from solver.boards import SolvedBoard, boards_of, permutation_of
+from solver.deals import DealTable, build_deals, opposing_weights
 from solver.kernels.types import padded
 from solver.kernels.vectors import BLOCK
 from solver.menu import Menu
@@ -53,7 +53,7 @@ FULL: Final = Storage()
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class SubgamePrice:
     """What a subgame costs."""
 
     decisions: int
@@ -90,8 +90,8 @@ class Outline:
     board: tuple[Card, ...]
     menu: Menu
     forests: tuple[Forest, ...]
-    table: Table
-    price: Price
+    table: DealTable
+    price: SubgamePrice
 
 
 def outline(
@@ -114,7 +114,7 @@ def outline(
     index = (_live(all_hands, board, ranges[0]), _live(all_hands, board, ranges[1]))
     hands = ([all_hands[i] for i in index[0].tolist()], [all_hands[i] for i in index[1].tolist()])
     boards = boards_of(root.game, root.street, tuple(board), (*ranges, *marks), alike=alike)
-    table = Table(root.game, root.street, boards, index, hands)
+    table = DealTable(root.game, root.street, boards, index, hands)
     return Outline(root, tuple(board), menu, forests, table, _price(forests, table, storage))
 
 
@@ -241,7 +241,7 @@ class Subgame(Problem):
         return number, suits
 
 
-def _matching(boards: Sequence[Board], before: int, dealt: set[Card]) -> tuple[int, SuitPermutation]:
+def _matching(boards: Sequence[SolvedBoard], before: int, dealt: set[Card]) -> tuple[int, SuitPermutation]:
     """Which board continues `before` with these cards, as itself or as an image."""
     for number, board in enumerate(boards):
         if board.before == before:
@@ -300,7 +300,7 @@ def _forests(root: State, menu: Menu, max_nodes: int) -> tuple[Forest, ...]:
     return tuple(forests)
 
 
-def _price(forests: Sequence[Forest], table: Table, storage: Storage) -> Price:
+def _price(forests: Sequence[Forest], table: DealTable, storage: Storage) -> SubgamePrice:
     hands = [padded(len(hands), BLOCK) for hands in table.hands]
     boards = [len(street) for street in table.boards]
     pairs = [
@@ -312,7 +312,7 @@ def _price(forests: Sequence[Forest], table: Table, storage: Storage) -> Price:
     widest = max(hands)
     scratch = 8 * widest * sum(max(part.slots for part in forest.parts) for forest in forests)
     delivered = 4 * widest * (forests[0].parts[0].num_next + len(forests[0].all_in_chips)) * (boards[1:2] or [0])[0]
-    return Price(
+    return SubgamePrice(
         decisions=sum(len(forest.nodes) * count for forest, count in zip(forests, boards, strict=True)),
         boards=sum(boards),
         pairs=sum(pairs),

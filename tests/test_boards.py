@@ -17,7 +17,7 @@ from protocol.game import Game, load_game, parse_game
 from protocol.hands import SUIT_PERMUTATIONS, SuitPermutation, hands_of, permute_cards
 from protocol.state import CALL, State, apply, start
 from solver.algorithms import CFR
-from solver.boards import Board, boards_of, permutation_of
+from solver.boards import SolvedBoard, boards_of, permutation_of
 from solver.menu import parse_menu
 from solver.subgame import Subgame
 from solver.subgame_solver import Solver
@@ -41,7 +41,7 @@ FLOPS = {
     "7c7d2c": "two-tone, paired",
     "7c7d7h": "trips",
 }
-Street = list[Board]
+Street = list[SolvedBoard]
 
 
 def everything(game: Game) -> list[np.ndarray]:
@@ -149,7 +149,7 @@ def test_every_way_to_deal_is_one_image_of_one_board(game: Game, street: int, te
     root = cards_of(game, text)
     streets = solved(game, street, root)
     group = keeping(game, root, everything(game))
-    assert streets[0] == [Board(root, 0, ((root, (0, 1, 2, 3)),))]
+    assert streets[0] == [SolvedBoard(root, 0, ((root, (0, 1, 2, 3)),))]
     for later, (before, boards) in enumerate(pairwise(streets), street + 1):
         below: list[Counter[frozenset[Card]]] = [Counter() for _ in before]
         cuts = [game.board_cards_by(each) for each in range(street, later + 1)]

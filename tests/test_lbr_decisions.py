@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dealer_tools.lbr.equity import Equities
-from dealer_tools.lbr.response import LocalBestResponse, RangeError, _chips, after, showdown_chips
+from dealer_tools.lbr.response import EmptyRange, LocalBestResponse, _chips, after, showdown_chips
 from dealer_tools.lbr.settings import Setting, offered
 from machine.errors import ConfigError
 from protocol.cards import Card, parse_cards
@@ -130,7 +130,7 @@ def test_chances_with_a_small_deck_are_those_of_counting():
                 continue
             results = [np.sign(hand_rank((*hole, card)) - hand_rank((*theirs, card))) for card in left]
             assert before.wins[number] == pytest.approx(0.5 + 0.5 * np.mean(results))
-    assert holes == sorted(combinations(sorted(game.deck()), 1))
+    assert list(holes) == sorted(combinations(sorted(game.deck()), 1))
 
 
 def test_a_deck_that_is_too_large_is_refused():
@@ -215,7 +215,7 @@ def test_ranges_follow_bayes():
     assert called[5] == 1
     assert called.sum() == 1
     assert folded[5] == pytest.approx(0.25, abs=1e-4)
-    with pytest.raises(RangeError, match="no hand of the range"):
+    with pytest.raises(EmptyRange, match="no hand of the range"):
         after(river_range({"AsKd": 1}), policy, CALL)
 
 

@@ -32,7 +32,7 @@ from protocol.cards import Card, cards_text, parse_cards
 from protocol.errors import Disconnected
 from protocol.game import DEFAULT_GAME, Game, Position, load_game, parse_game
 from protocol.hands import hands_of
-from protocol.lines import Line
+from protocol.line_buffer import ReceivedLine
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, raise_bounds, start
 from protocol.wire import read_betting
@@ -1302,7 +1302,7 @@ class Cut(MemoryTable):
         super().__init__(hands, DEEP, answer)
         self._answers = answers
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         if len(self.sent) > self._answers:
             raise Disconnected("disconnected", clean=True)
         return await super().read_line(timeout_s)

@@ -26,7 +26,7 @@ from protocol.cards import NUM_CARDS, Card, parse_card
 from protocol.hands import NUM_HANDS, HandIndex, hand_cards, hand_text, holdem_hands, parse_hand
 from protocol.ranges import parse_range
 from protocol.ranking import hand_rank
-from solver.engine import Progress
+from solver.engine import SolveProgress
 from solver.gadgets import Form
 
 CLAIRVOYANCE = {
@@ -660,7 +660,7 @@ def test_menus_with_bets_of_one_state_are_handed_over_without_them(call: Call) -
 
 
 def test_ctrl_c_shows_and_hands_over_what_was_reached(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def show(self: SolveBar, progress: Progress) -> None:
+    def show(self: SolveBar, progress: SolveProgress) -> None:
         if progress.iterations >= 30:
             raise KeyboardInterrupt
 

@@ -20,7 +20,7 @@ import uvloop
 from processes import free_port
 
 from protocol.errors import DeadlineExceeded, Disconnected, LocalProtocolError
-from protocol.lines import TOO_LONG
+from protocol.line_buffer import TOO_LONG
 from protocol.stream import MAX_UNSENT_BYTES, MAX_WAITING_LINES, LineStream, SeatListener, connect
 from protocol.stream import run as run_main
 
