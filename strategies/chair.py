@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from protocol.errors import IllegalAction
+from protocol.hands import hands_of
 from protocol.state import Action, steps
 from protocol.wire import MatchState
 from strategies.agents import Agent
 from strategies.identity import DrawKey
-from strategies.policy import Policy, check_policy, hand_column
+from strategies.policy import Policy, check_policy
 from strategies.strategy import Budget, Decided, Spot
 
 _LATE_S: Final = 0.1
@@ -66,7 +67,7 @@ class Chair:
             policy = self._fall_back(asked, f"{name} was not back in time")
         except Exception as error:  # whatever a strategy raises, the match goes on
             policy = self._fall_back(asked, f"{name} raised {type(error).__name__}: {error}")
-        column = hand_column(self._game, asked.deal.hole[asked.position])
+        column = hands_of(self._game).column(asked.deal.hole[asked.position])
         try:
             action = policy.sample(column, self._key.draws(asked.hand, asked.state, "action"))
         except Exception as error:  # a policy without a column for our hand

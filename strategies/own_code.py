@@ -29,9 +29,10 @@ from machine.errors import ConfigError, quote
 from machine.refusals import problem_words
 from protocol.cards import Card
 from protocol.game import Game
+from protocol.hands import hands_of
 from strategies.agents import LITTLE_MIB, AgentSpec, Others
 from strategies.draws import Draws
-from strategies.policy import Entry, Origin, Policy, holes_of, round_columns
+from strategies.policy import Entry, Origin, Policy, round_columns
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
 
@@ -77,7 +78,9 @@ class OwnAgent:
 
     def for_every_hand(self, spot: Spot, choose: Callable[[tuple[Card, ...]], Choice]) -> Policy:
         """The policy that does with each hand what `choose` says: `{CALL: 0.7, Raise(300): 0.3}`."""
-        chosen = [{} if {*hole} & {*spot.board} else choose(hole) for hole in holes_of(spot.state.game)]
+        hands = hands_of(spot.state.game)
+        live = hands.live(spot.board)
+        chosen = [choose(hand) if live[column] else {} for column, hand in enumerate(hands)]
         support = tuple(dict.fromkeys(entry for choice in chosen for entry in choice))
         shares = np.array([[choice.get(entry, 0.0) for choice in chosen] for entry in support])
         return Policy(support, round_columns(shares), Origin(self.name))

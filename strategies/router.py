@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from blueprints.lookup import Lookup
-from protocol.game import Game
+from protocol.game import STREET_NAMES, Game
 from strategies.blueprint import BlueprintLookup, draw_of
 from strategies.draws import Draws
 from strategies.policy import FALLBACK, Policy
@@ -37,7 +37,6 @@ from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
 from strategies.suitable import check_searchable
 
-_STREETS: Final = ("preflop", "flop", "turn", "river")
 _BLUEPRINT: Final = "blueprint"
 _NO_BETS: Final = "-"
 
@@ -63,7 +62,7 @@ class Router:
         self._blueprint = blueprint
         self._searches: dict[str, _Search] = {}
         base: Strategy = self._blueprint
-        table = {street: getattr(self._settings, street) for street in _STREETS}
+        table = {street: getattr(self._settings, street) for street in STREET_NAMES}
         limited = [street for street, route in table.items() if route == LimitedSearch.route]
         if limited:
             search = LimitedSearch(game, settings.limited, self._blueprint, limited)
@@ -120,13 +119,13 @@ class Router:
 
     def _route(self, spot: Spot, draws: Draws) -> tuple[str, str]:
         street = spot.state.street
-        route: str = getattr(self._settings, _STREETS[street])
+        route: str = getattr(self._settings, STREET_NAMES[street])
         if street == 0 and route != _BLUEPRINT:
             place = self._blueprint.lookup.place(spot.state, draw_of(draws))
             if place is not None and not place.translated and not place.jumps:
                 return _BLUEPRINT, "preflop, in the tree"
             return route, "preflop, not in the tree"
-        return route, _STREETS[street]
+        return route, STREET_NAMES[street]
 
     def _fallen(self, spot: Spot, draws: Draws, why: str) -> Policy:
         """The blueprint's answer in place of a better one; its own, check or fold, if that has none."""

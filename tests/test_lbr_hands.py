@@ -17,10 +17,11 @@ from dealer_tools.results import Estimate
 from protocol.cards import Card
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Game, load_game
+from protocol.hands import hands_of
 from protocol.state import Deal, Raise
 from strategies.baselines import AlwaysCall, Random
 from strategies.draws import Draws
-from strategies.policy import Policy, hand_column, round_columns
+from strategies.policy import Policy, round_columns
 from strategies.registry import open_agent
 from strategies.strategy import Budget, Spot, Strategy
 
@@ -95,7 +96,7 @@ def test_ranges_are_never_empty(monkeypatch):
         for number, deal in enumerate(deals(HOLDEM, 10)):
             players = Players(setting, agent_of(Random(), HOLDEM), 7)
             for seat in (0, 1):
-                held.append(hand_column(HOLDEM, deal.hole[1 - seat]))
+                held.append(hands_of(HOLDEM).column(deal.hole[1 - seat]))
                 players._play(number, deal, seat)
     assert len(kept) > 100
     assert min(kept) == 1  # a strategy that does not look at its cards leaves all hands alike

@@ -26,14 +26,14 @@ from bot.config import BotConfig, BotSection
 from bot.session import Ending, Outcome, Session
 from dealer_tools.table import Files, Table
 from protocol.client import Client
-from protocol.dealer import Dealer, Phase
+from protocol.dealer import Dealer, DealerPhase
 from protocol.game import Game, load_game
+from protocol.hands import hands_of
 from protocol.log import Limits, MatchHeader, parse_state_line
 from protocol.state import Action
 from protocol.stream import LineStream, SeatListener, connect, run
 from protocol.wire import MatchState
 from strategies.draws import Draws
-from strategies.policy import hand_column
 from strategies.registry import AGENTS, open_agent
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot
@@ -198,7 +198,7 @@ class Player:
         spot = Spot(seen.hand, seen.position, seen.state, seen.deal.board, tuple(self._past))
         policy = self._strategy.policy(spot, Budget(0.0, 0.0), draws("strategy"))
         self._past.append(Decided(seen.state, policy))
-        return policy.sample(hand_column(self._job.game, seen.deal.hole[seen.position]), draws("action"))
+        return policy.sample(hands_of(self._job.game).column(seen.deal.hole[seen.position]), draws("action"))
 
 
 def play_alone(job: Job) -> Match:
@@ -207,13 +207,13 @@ def play_alone(job: Job) -> Match:
     for player in players:
         match.receive(player.client.hello().decode().removesuffix("\r\n"))
     heard = [0] * len(players)
-    while match.dealer.phase is Phase.PLAYING:
+    while match.dealer.phase is DealerPhase.PLAYING:
         for seat, player in enumerate(players):
             for line in match.told[seat][heard[seat] :]:
                 player.receive(line)
             heard[seat] = len(match.told[seat])
         match.receive(players[match.dealer.acting_seat].act().decode().removesuffix("\r\n"))
-    assert match.dealer.phase is Phase.OVER
+    assert match.dealer.phase is DealerPhase.OVER
     return match
 
 
@@ -235,7 +235,7 @@ def test_two_hundred_matches_at_once(tmp_path: Path) -> None:
     logs = set()
     for job in JOBS:
         alone, together = play_alone(job), dealt[job.number]
-        assert together.dealer.phase is Phase.OVER
+        assert together.dealer.phase is DealerPhase.OVER
         assert together.log.decode().splitlines() == alone.log
         assert b"WARNING" not in together.messages
         assert b"ERROR" not in together.messages

@@ -24,10 +24,10 @@ from random_play import Match, random_action
 from bot.config import BotConfig, BotSection, ClockSection, StoreSection, WaitSection
 from bot.session import Ending, Outcome, Session
 from machine.errors import ConfigError
-from protocol.dealer import Phase
+from protocol.dealer import DealerPhase
 from protocol.errors import DeadlineExceeded, Disconnected
 from protocol.game import Game, load_game
-from protocol.lines import Line
+from protocol.line_buffer import ReceivedLine
 from protocol.log import parse_state_line
 from protocol.state import CALL, FOLD, Raise, State, action_text, apply, can_fold, raise_bounds, start
 from protocol.stream import LineStream
@@ -58,35 +58,31 @@ class MemoryTable:
         self._reply = reply
         self._heard = 0
 
-    @property
-    def line_ready(self) -> bool:
-        return self._heard < len(self.match.told[0])
-
     def write(self, data: bytes) -> None:
         line = data.decode().removesuffix("\r\n")
         self.sent.append(line)
         self.match.receive(line)
-        if self.match.dealer.phase is Phase.GREETING:
+        if self.match.dealer.phase is DealerPhase.GREETING:
             self.match.receive("VERSION:2.0.0")
-        while self.match.dealer.phase is Phase.PLAYING and self.match.dealer.acting_seat != 0:
+        while self.match.dealer.phase is DealerPhase.PLAYING and self.match.dealer.acting_seat != 0:
             asked = self.match.question
             self.match.receive(f"{asked}:{self._reply(parse_match_state(asked, self._game).state)}")
 
     async def unless_lost(self, work: Awaitable[Any]) -> Any:
         return await work
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         self.before_read()
         await asyncio.sleep(0)
-        if self.line_ready:
+        if self._heard < len(self.match.told[0]):
             self._heard += 1
             return self.match.told[0][self._heard - 1]
-        if self.match.dealer.phase is Phase.OVER:
+        if self.match.dealer.phase is DealerPhase.OVER:
             raise Disconnected("disconnected", clean=True)
         raise DeadlineExceeded("nothing to read")
 
     def check_over(self) -> None:
-        assert self.match.dealer.phase is Phase.OVER
+        assert self.match.dealer.phase is DealerPhase.OVER
         assert [line for line in self.match.reports if line.startswith(("WARNING", "ERROR"))] == []
 
     def our_actions(self) -> list[str]:
@@ -559,7 +555,7 @@ class CutTable(MemoryTable):
         super().__init__(hands, reply=_raise_or_call)
         self._answers = answers
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         if len(self.sent) > self._answers:
             raise Disconnected("disconnected", clean=True)
         return await super().read_line(timeout_s)
@@ -600,7 +596,7 @@ def test_a_session_that_goes_on_where_another_was_cut_off(tmp_path: Path, answer
     twice = tmp_path / "twice"
     cut = CutTable(answers)
     _, ending = play(Made(decide, on_loop=on_loop), cut, open_store(twice), settings(resume=False))
-    if cut.match.dealer.phase is not Phase.OVER:
+    if cut.match.dealer.phase is not DealerPhase.OVER:
         assert ending.outcome is Outcome.DEALER_GONE
         rest = cut.resumed()
         session, ending = play(
@@ -636,14 +632,10 @@ class Transcript:
         self._end = end or Disconnected("disconnected", clean=True)
         self.sent: list[bytes] = []
 
-    @property
-    def line_ready(self) -> bool:
-        return bool(self._lines)
-
     def write(self, data: bytes) -> None:
         self.sent.append(data)
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         if self._lines:
             return self._lines.pop(0)
         raise self._end

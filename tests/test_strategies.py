@@ -28,6 +28,7 @@ from random_play import random_hand
 from machine.errors import ConfigError
 from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, Game, Position, load_game
+from protocol.hands import hands_of
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, can_fold, raise_bounds, start
 from protocol.wire import MatchState, read_betting, view
 from strategies.baselines import check_or_fold
@@ -38,8 +39,6 @@ from strategies.policy import (
     Policy,
     RaiseBetween,
     check_policy,
-    hand_column,
-    hand_columns,
     parse_support,
 )
 from strategies.registry import AGENTS, DEFAULT_AGENT, find_agent, make_strategy
@@ -168,8 +167,9 @@ def test_every_possible_hand_has_a_policy_and_no_other(agent, game):
         if len(sums) == 1:
             assert sums == [SCALE]
             continue
-        assert len(sums) == hand_columns(GAMES[game])
-        possible = {hand_column(GAMES[game], hole) for hole in _holes(GAMES[game]) if not {*hole} & {*asked.spot.board}}
+        hands = hands_of(GAMES[game])
+        assert len(sums) == len(hands)
+        possible = {hands.column(hole) for hole in _holes(GAMES[game]) if not {*hole} & {*asked.spot.board}}
         assert sums == [SCALE if column in possible else 0 for column in range(len(sums))]
 
 
@@ -213,7 +213,7 @@ def test_the_store_keeps_what_was_decided(agent, game, tmp_path):
     expected = {}
     for spot, policy, deal, hand in asked:
         seen = MatchState(spot.position, hand, spot.state, view(spot.state, deal, spot.position))
-        action = policy.sample(hand_column(GAMES[game], deal.hole[spot.position]), draws(spot, "action"))
+        action = policy.sample(hands_of(GAMES[game]).column(deal.hole[spot.position]), draws(spot, "action"))
         store.add_decision(seen, policy, action, 0.25)
         expected[hand, spot.state.betting] = policy, action_text(action, GAMES[game])
     store.close()
@@ -234,7 +234,7 @@ def test_sampled_frequencies_match_the_policy(agent, game):
     asked = decisions(agent, game)
     count = DRAWN_QUICK if SPECS[agent].on_loop else DRAWN_THINKING
     for spot, policy, deal, _ in asked[:: len(asked) // 3][:3]:
-        column = hand_column(GAMES[game], deal.hole[spot.position])
+        column = hands_of(GAMES[game]).column(deal.hole[spot.position])
         drawn = Counter(
             policy.sample(column, Draws(5, agent, hand, len(spot.state.actions), "action")) for hand in range(count)
         )

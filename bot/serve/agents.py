@@ -22,10 +22,11 @@ from bot.config import BotConfig
 from bot.serve.frames import Data, read_policy, spot_data
 from bot.serve.pool import Pool
 from protocol.game import Game, game_text
+from protocol.hands import hands_of
 from protocol.state import CALL, apply, start
 from strategies.agents import Agent, AgentSpec
 from strategies.draws import Draws
-from strategies.policy import Policy, check_policy, hand_column
+from strategies.policy import Policy, check_policy
 from strategies.registry import find_agent, opener
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
@@ -122,7 +123,7 @@ def usual_time(strategy: Strategy, game: Game) -> float:
             begun_s = time.thread_time()
             policy = strategy.policy(spot, Budget(0.0, 0.0), Draws(0, "", probe, 0, "probe"))
             check_policy(policy, state, spot.board)
-            policy.sample(hand_column(game, cards[-game.num_hole_cards :]), Draws(0, "", probe, 0, "probe"))
+            policy.sample(hands_of(game).column(cards[-game.num_hole_cards :]), Draws(0, "", probe, 0, "probe"))
             took.append(time.thread_time() - begun_s)
         slowest_s = max(slowest_s, sorted(took)[_PROBES // 2])
         street = state.street

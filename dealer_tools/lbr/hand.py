@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from dealer_tools.lbr.equity import Equities
 from dealer_tools.lbr.response import LocalBestResponse, after, showdown_chips
 from dealer_tools.lbr.settings import Setting
@@ -18,10 +20,10 @@ from dealer_tools.probe import Probe
 from protocol.arrays import F64
 from protocol.cards import Card, cards_text
 from protocol.game import Position
+from protocol.hands import hands_of
 from protocol.state import Action, Deal, State, apply, payoffs, start
 from strategies.agents import Agent
 from strategies.identity import DrawKey
-from strategies.policy import hand_column
 from strategies.strategy import Decided
 
 LEGS: Final = ("forward", "reverse")
@@ -59,8 +61,8 @@ class Players:
     def _play(self, hand: int, deal: Deal, seat: Position) -> Played:
         """One hand; `seat` is that of the local best response."""
         game, probe, other = self._game, self._probes[seat], Position(1 - seat)
-        hole, column = deal.hole[seat], hand_column(game, deal.hole[other])
-        weights = self._equities.possible(hole)
+        hands, hole = hands_of(game), deal.hole[seat]
+        column, weights = hands.column(deal.hole[other]), hands.live(hole).astype(np.float64)
         state, first, fallbacks = start(game), True, 0
         past: tuple[Decided, ...] = ()
         while not state.finished:

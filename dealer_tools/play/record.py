@@ -18,7 +18,7 @@ from dealer_tools.formats.reading import write_text
 from dealer_tools.formats.records import PlayedHand
 from machine.errors import ConfigError
 from protocol.game import Position, game_text
-from protocol.log import HandRecord, Limits, MatchHeader, Score, score_line, state_line
+from protocol.log import HandRecord, Limits, MatchHeader, MatchScore, score_line, state_line
 from protocol.state import Action, action_text
 from protocol.wire import MatchState, deal_text, view
 from strategies.agents import Agent
@@ -77,7 +77,7 @@ class Record:
 
     def _write(self) -> None:
         header = MatchHeader(MATCH, f"{MATCH}.game", self.hands, self._seed, Limits())
-        score = Score((self._totals[0], self._totals[1]), self._names)
+        score = MatchScore((self._totals[0], self._totals[1]), self._names)
         write_text(self.path, "\n".join([*header.lines(), *self._lines, score_line(score), ""]))
 
     def close(self) -> None:
