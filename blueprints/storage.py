@@ -3,7 +3,7 @@
 A file (`blueprints.container`) holds the betting tree, the centres of the card abstraction (small games need none), and
 the average strategy of each street that has decisions: `strategy_<street>` uint8[edge of the street, bucket]. Edges are
 in the tree's order, so those of a node stand together and a decision reads one block. For each node and bucket the
-actions' numbers add up to exactly 255 (`blueprints.rounding`).
+actions' numbers add up to exactly 255 (`blueprints.kernels`).
 
 The header says what everything belongs to: the game and the menu as text, hashes of game, tree and card abstraction,
 the settings, and what the training was. What is cheap to check is checked on opening; `verify` looks at everything, and
@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from blueprints.cards.exact import ExactCards
 from blueprints.container import Array, Container, write_container
 from blueprints.settings import BlueprintSettings
-from blueprints.tree import BettingTree, TreeError, build_tree
+from blueprints.tree import BettingTree, BettingTreeError, build_tree
 from machine.errors import ConfigError, ParatusError, quote
 from machine.refusals import problem_words
 from protocol.arrays import F32, U8
@@ -51,7 +51,7 @@ _CARDS: Final = "cards_"
 _STRATEGY: Final = "strategy_"
 
 
-class OneRun(BaseModel):
+class TrainingRun(BaseModel):
     """A run that a strategy is of, or one of several that were merged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,7 +68,7 @@ class OneRun(BaseModel):
         return frozenset((self.seed, *self.before))
 
 
-class Training(BaseModel):
+class TrainingRecord(BaseModel):
     """What a strategy cost."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,7 +80,7 @@ class Training(BaseModel):
     core_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     revision: str = Field(default="", max_length=MOST_REVISION_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
     """Of the code."""
-    runs: tuple[OneRun, ...] = Field(default=(), max_length=MOST_RUNS)
+    runs: tuple[TrainingRun, ...] = Field(default=(), max_length=MOST_RUNS)
     """More than one if they were merged; none if it is one that began from nothing."""
 
 
@@ -89,7 +89,7 @@ _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
 _Shown = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 
 
-class Header(BaseModel):
+class BlueprintHeader(BaseModel):
     """What a file says about itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -106,7 +106,7 @@ class Header(BaseModel):
     buckets: tuple[int, ...]
     """By street."""
     settings: BlueprintSettings
-    training: Training
+    training: TrainingRecord
 
 
 def revisions_text(revisions: Sequence[str]) -> str:
@@ -123,7 +123,7 @@ def quantise(averages: F32) -> U8:
 
 def quantise_nodes(averages: F32, first: NDArray[Any]) -> U8:
     """The same for many nodes: [edge, bucket], and the first edge of each node, with the end."""
-    from blueprints.rounding import round_nodes  # compiled
+    from blueprints.kernels import round_nodes  # compiled
 
     if averages.ndim != 2 or averages.dtype != np.float32:
         raise BlueprintError(f"averages are {averages.dtype}{averages.shape}: expected float32 [edge, bucket]")
@@ -145,7 +145,7 @@ def write_blueprint(
     tree: BettingTree,
     cards: Centroids | ExactCards,
     averages: Sequence[F32],
-    training: dict[str, Any] | Training,
+    training: dict[str, Any] | TrainingRecord,
 ) -> str:
     """Write a file, all of it or nothing; returns its digest.
 
@@ -160,10 +160,10 @@ def write_blueprint(
             f"expected the {game.num_rounds} of the game"
         )
     try:
-        cost = training if isinstance(training, Training) else Training(**training)
+        cost = training if isinstance(training, TrainingRecord) else TrainingRecord(**training)
     except ValidationError as error:
-        raise BlueprintError(f"{path}: training: {problem_words(error, Training)}") from None
-    header = Header(
+        raise BlueprintError(f"{path}: training: {problem_words(error, TrainingRecord)}") from None
+    header = BlueprintHeader(
         format=_FORMAT,
         name=settings.name,
         game_name=game.name,
@@ -194,7 +194,7 @@ class Blueprint:
     """An open file. `open` makes one."""
 
     path: Path
-    header: Header
+    header: BlueprintHeader
     game: Game
     tree: BettingTree
     digest: str
@@ -204,10 +204,10 @@ class Blueprint:
         """Check everything but the strategy's numbers."""
         self.path, self.digest, self._container = container.path, container.digest, container
         try:
-            self.header = Header.model_validate(container.fields)
+            self.header = BlueprintHeader.model_validate(container.fields)
             self.game = parse_game(self.header.game, self.header.game_name).game
         except ValidationError as error:
-            raise container.wrong(problem_words(error, Header)) from None
+            raise container.wrong(problem_words(error, BlueprintHeader)) from None
         except ConfigError as error:
             raise container.wrong(f"game: {error}") from None
         container.check_same("hash of the game", game_hash(self.game), self.header.game_hash)
@@ -220,7 +220,7 @@ class Blueprint:
             _check_tree(self.tree, self.game)
         except KeyError as error:
             raise container.wrong(f"no array {quote(_TREE + str(error.args[0]))}: expected one") from None
-        except TreeError as error:
+        except BettingTreeError as error:
             raise container.wrong(f"tree: {error}") from None
         container.check_same("hash of the tree", self.tree.digest, self.header.tree)
         self._strategy: dict[int, U8] = {}
@@ -256,10 +256,10 @@ class Blueprint:
         return self.header.buckets
 
     @property
-    def runs(self) -> tuple[OneRun, ...]:
+    def runs(self) -> tuple[TrainingRun, ...]:
         """Those that it is of."""
         training = self.header.training
-        return training.runs or (OneRun(seed=self.settings.trainer.seed, walks=training.walks),)
+        return training.runs or (TrainingRun(seed=self.settings.trainer.seed, walks=training.walks),)
 
     @property
     def size_bytes(self) -> int:
@@ -396,7 +396,7 @@ def first_edges(tree: BettingTree, street: int) -> NDArray[np.int64]:
 
 
 def _check_tree(tree: BettingTree, game: Game) -> None:
-    """Raise `TreeError` if the arrays make no tree of whole hands of this game: all indices must be in bounds."""
+    """Raise `BettingTreeError` unless the arrays are a tree of whole hands of this game, with all indices in bounds."""
     nodes, edges, leaves = tree.num_nodes, tree.num_edges, len(tree.pays)
     ok = (
         nodes > 0
@@ -419,7 +419,7 @@ def _check_tree(tree: BettingTree, game: Game) -> None:
         and bool((tree.leads[tree.leads >= 0] > _node_of_edge(tree)[tree.leads >= 0]).all())
     )
     if not ok:
-        raise TreeError("its arrays do not fit together: expected the betting of whole hands of the game")
+        raise BettingTreeError("its arrays do not fit together: expected the betting of whole hands of the game")
 
 
 def _climbs(array: NDArray[np.int32], least: int, last: int) -> bool:

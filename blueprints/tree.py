@@ -50,7 +50,7 @@ _ARRAYS: Final = {
 }
 
 
-class TreeError(ParatusError):
+class BettingTreeError(ParatusError):
     """A betting tree that cannot be built as asked, or arrays that are none."""
 
 
@@ -83,7 +83,7 @@ class BettingTree:
         for name, dtype in _ARRAYS.items():
             array: npt.NDArray[Any] = getattr(self, name)
             if array.dtype != dtype or not array.flags.c_contiguous:
-                raise TreeError(f"{name} is {array.dtype}{array.shape}: expected {np.dtype(dtype)}")
+                raise BettingTreeError(f"{name} is {array.dtype}{array.shape}: expected {np.dtype(dtype)}")
             array.flags.writeable = False
 
     @property
@@ -154,9 +154,9 @@ def build_tree(
     """The tree of a game, or from a later state on; `tell` hears how many nodes there are."""
     root = root or start(game)
     if game.num_players != 2:
-        raise TreeError(f"a game of {game.num_players} players: expected two")
+        raise BettingTreeError(f"a game of {game.num_players} players: expected two")
     if root.actor is None:
-        raise TreeError(f"a tree cannot begin at {root.betting!r}: the hand is over")
+        raise BettingTreeError(f"a tree cannot begin at {root.betting!r}: the hand is over")
     return _Grower(menu, max_nodes, tell).grow(root)
 
 
@@ -228,7 +228,7 @@ class _Grower:
 
     def _check(self) -> None:
         if len(self._nodes) > self._max_nodes:
-            raise TreeError(f"the betting tree has more than {self._max_nodes:,} decisions: offer fewer sizes")
+            raise BettingTreeError(f"the betting tree has more than {self._max_nodes:,} decisions: offer fewer sizes")
         if len(self._nodes) % 1000 == 0:
             self._tell(len(self._nodes))
 

@@ -26,9 +26,9 @@ from blueprints.cards.centroids import build_centroids
 from blueprints.cards.holdem import HoldemCards
 from blueprints.settings import BlueprintSettings, load_settings
 from blueprints.shipped import tables_folder
-from blueprints.storage import Blueprint, Training, write_blueprint
+from blueprints.storage import Blueprint, TrainingRecord, write_blueprint
 from blueprints.train.checkpoint import Begun
-from blueprints.train.contest import Side, contest
+from blueprints.train.measures.contest import Contestant, contest
 from blueprints.train.trainer import FOLLOWED, Beginning, Run, Tables, make_sampler
 from blueprints.tree import BettingTree, build_tree
 
@@ -68,7 +68,7 @@ def _measure(settings: BlueprintSettings, folder: Path, options: argparse.Namesp
     tables = train(first, options.periods)
     path = folder / "file.blueprint"
     write_blueprint(
-        path, settings=settings, game=game, tree=tree, cards=centroids, averages=tables, training=Training()
+        path, settings=settings, game=game, tree=tree, cards=centroids, averages=tables, training=TrainingRecord()
     )
     file = Blueprint.open(path)
     followed = file.strategies()
@@ -83,7 +83,7 @@ def _measure(settings: BlueprintSettings, folder: Path, options: argparse.Namesp
     tell("comparing")
 
     def against(one: Tables, other: Tables) -> list[float]:
-        score = contest(game, tree, Side(one, cards), Side(other, cards), boards=options.boards, seed=5)
+        score = contest(game, tree, Contestant(one, cards), Contestant(other, cards), boards=options.boards, seed=5)
         unit = 1000 / max(game.blind)
         return [round(unit * score.chips, 1), round(unit * score.interval_chips, 1)]
 

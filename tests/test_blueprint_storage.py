@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from blueprints.cards.exact import ExactCards
 from blueprints.container import MAGIC, Container, write_container
-from blueprints.rounding import round_nodes
+from blueprints.kernels import round_nodes
 from blueprints.settings import BlueprintSettings
 from blueprints.storage import Blueprint, game_hash, quantise, quantise_nodes, write_blueprint
 from blueprints.tree import build_tree

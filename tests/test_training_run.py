@@ -17,8 +17,8 @@ import pytest
 from blueprints.cards.exact import ExactCards
 from blueprints.settings import BlueprintSettings, Sampling, TrainerSettings, load_settings, shipped_settings
 from blueprints.train.checkpoint import UNKNOWN, Begun
-from blueprints.train.exploit import Measure
-from blueprints.train.public import PublicSampling
+from blueprints.train.measures.exploitability import Measure
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.train.trainer import FOLLOWED, Beginning, Run
 from blueprints.tree import build_tree
 from machine.errors import ConfigError

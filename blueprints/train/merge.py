@@ -24,7 +24,7 @@ import numpy as np
 
 from blueprints.cards.interface import Cards
 from blueprints.storage import Blueprint, first_edges
-from blueprints.train.public import PublicSampling
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree
 from protocol.arrays import F32

@@ -104,11 +104,11 @@ def make_sampler(settings: BlueprintSettings, tree: BettingTree, cards: Cards, t
     try:
         match trainer.sampling:
             case Sampling.PUBLIC:
-                from blueprints.train.public import PublicSampling
+                from blueprints.train.public.sampling import PublicSampling
 
                 return PublicSampling(game, tree, cards, seed=trainer.seed, threads=threads)
             case Sampling.EXTERNAL:
-                from blueprints.train.external import ExternalSampling
+                from blueprints.train.external.sampling import ExternalSampling
 
                 return ExternalSampling(game, tree, cards, settings=trainer, threads=threads)
     except MemoryError:

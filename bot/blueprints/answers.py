@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.lookup import Found, Lookup
+from blueprints.lookup import BlueprintPolicy, Lookup
 from blueprints.storage import Blueprint
 from bot.solve.answers import class_order
 from machine.errors import ConfigError
@@ -27,7 +27,7 @@ _HALF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class ClassFrequencies:
     """The hands of a class."""
 
     hand_class: int
@@ -45,7 +45,7 @@ class Shown:
     blueprint: Blueprint
     state: State
     board: tuple[Card, ...]
-    found: Found
+    found: BlueprintPolicy
     reach: F64
     """[hand] 0 for hands that meet the board."""
     played: bool
@@ -98,7 +98,7 @@ def likelier(place: int) -> float:
     return _HALF
 
 
-def by_class(shown: Shown) -> list[Group]:
+def by_class(shown: Shown) -> list[ClassFrequencies]:
     """Classes of full hold'em that come there, from aces down."""
     classes = hand_classes_array()
     groups = []
@@ -106,7 +106,7 @@ def by_class(shown: Shown) -> list[Group]:
         members = (classes == number) & (shown.reach > 0)
         weights = shown.reach[members]
         frequencies = shown.found.probabilities[:, members] @ (weights / weights.sum())
-        groups.append(Group(number, int(members.sum()), float(weights.sum()), frequencies))
+        groups.append(ClassFrequencies(number, int(members.sum()), float(weights.sum()), frequencies))
     return groups
 
 

@@ -16,7 +16,7 @@ from machine.progress import ShareBar
 from protocol.errors import BlueprintError
 
 if TYPE_CHECKING:
-    from blueprints.train.contest import Score
+    from blueprints.train.measures.contest import ContestScore
 
 _COMMAND: Final = "paratus blueprint contest"
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Play it out and print the score."""
-    from blueprints.train.contest import Side, contest
+    from blueprints.train.measures.contest import Contestant, contest
 
     if options.boards < 2:
         raise ConfigError(f"--boards {options.boards}: expected 2 at least")
@@ -42,10 +42,10 @@ def run_command(options: argparse.Namespace) -> int:
         raise BlueprintError(
             f"{options.second}: bets {second.header.menu}: expected those of {options.first}: {first.header.menu}"
         )
-    sides = [Side(each.strategies(), ready_cards(each, _COMMAND)) for each in (first, second)]
+    sides = [Contestant(each.strategies(), ready_cards(each, _COMMAND)) for each in (first, second)]
     with ShareBar("boards", _COMMAND) as bar:
 
-        def tell(board: int, score: Score) -> None:
+        def tell(board: int, score: ContestScore) -> None:
             bar.show(board / options.boards)
 
         score = contest(

@@ -11,7 +11,7 @@ from bot.blueprints.files import add_file, file_of
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality
-    from blueprints.storage import Blueprint, OneRun
+    from blueprints.storage import Blueprint, TrainingRun
 
 _STREETS: Final = ("preflop", "flop", "turn", "river")
 
@@ -95,7 +95,7 @@ def info_data(blueprint: Blueprint) -> dict[str, Any]:
     }
 
 
-def _run_text(run: OneRun) -> str:
+def _run_text(run: TrainingRun) -> str:
     before = f", begun from a file of seed {', '.join(map(str, run.before))}" if run.before else ""
     return f"{run.walks:,} walks with seed {run.seed}{before}"
 

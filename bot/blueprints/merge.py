@@ -15,7 +15,7 @@ from machine.progress import ShareBar
 from protocol.errors import BlueprintError
 
 if TYPE_CHECKING:
-    from blueprints.storage import Blueprint, Training
+    from blueprints.storage import Blueprint, TrainingRecord
 
 _COMMAND: Final = "paratus blueprint merge"
 BOARDS: Final = 2000
@@ -97,12 +97,12 @@ def _seeds(file: Blueprint) -> list[int]:
     return sorted({seed for run in file.runs for seed in run.seeds})
 
 
-def _training(files: Sequence[Blueprint]) -> Training:
+def _training(files: Sequence[Blueprint]) -> TrainingRecord:
     """What all of them cost."""
-    from blueprints.storage import REVISIONS_APART, Training, revisions_text
+    from blueprints.storage import REVISIONS_APART, TrainingRecord, revisions_text
 
     each = [file.header.training for file in files]
-    return Training(
+    return TrainingRecord(
         walks=sum(training.walks for training in each),
         updates=sum(training.updates for training in each),
         periods=sum(training.periods for training in each),

@@ -32,17 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Learn, play, print."""
-    from blueprints.train.respond import respond
+    from blueprints.train.measures.contest import Contestant
+    from blueprints.train.measures.respond import respond
 
     for name, least in (("boards", 1), ("test_boards", 2)):
         if getattr(options, name) < least:
             raise ConfigError(f"--{name.replace('_', '-')} {getattr(options, name)}: expected {least} at least")
     blueprint = open_whole(file_of(options))
     game = blueprint.game
-    cards = ready_cards(blueprint, _COMMAND)
+    strategy = Contestant(blueprint.strategies(), ready_cards(blueprint, _COMMAND))
     with ShareBar("learning", _COMMAND) as bar:
         score = respond(
-            game, blueprint.tree, cards, blueprint.strategies(), boards=options.boards, test_boards=options.test_boards,
+            game, blueprint.tree, strategy, boards=options.boards, test_boards=options.test_boards,
             seed=options.seed, threads=options.threads, tell=lambda what, share: bar.show(share, what),
         )  # fmt: skip
     big_blind = max(game.blind)

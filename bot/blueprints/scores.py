@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from machine.progress import short
 
 if TYPE_CHECKING:
-    from blueprints.train.contest import Score
+    from blueprints.train.measures.contest import ContestScore
 
 
-def seat_lines(score: Score, big_blind: int) -> list[str]:
+def seat_lines(score: ContestScore, big_blind: int) -> list[str]:
     """What was won in both seats and in each, in thousandths of a big blind."""
     per = 1000 / big_blind
 

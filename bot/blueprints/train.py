@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from blueprints.cards.exact import ExactCards
     from blueprints.cards.interface import Cards
     from blueprints.settings import BlueprintSettings
-    from blueprints.storage import Blueprint, OneRun
+    from blueprints.storage import Blueprint, TrainingRun
     from blueprints.train.checkpoint import Period
     from blueprints.train.trainer import Beginning, Run
 
@@ -206,10 +206,10 @@ def _interrupted() -> Iterator[list[int]]:
 
 
 def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
-    from blueprints.storage import Training, revisions_text, write_blueprint
+    from blueprints.storage import TrainingRecord, revisions_text, write_blueprint
 
     last = run.last
-    training = Training(
+    training = TrainingRecord(
         walks=last.walks,
         updates=last.updates,
         periods=last.number,
@@ -223,10 +223,10 @@ def _write(out: Path, run: Run, cards: Centroids | ExactCards) -> str:
     )  # fmt: skip
 
 
-def _runs(run: Run) -> tuple[OneRun, ...]:
+def _runs(run: Run) -> tuple[TrainingRun, ...]:
     """What the header says of a run that began from a file."""
-    from blueprints.storage import OneRun
+    from blueprints.storage import TrainingRun
 
     if run.begun is None:
         return ()
-    return (OneRun(seed=run.settings.trainer.seed, walks=run.last.walks, before=run.begun.seeds),)
+    return (TrainingRun(seed=run.settings.trainer.seed, walks=run.last.walks, before=run.begun.seeds),)

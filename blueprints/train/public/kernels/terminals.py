@@ -28,11 +28,41 @@ the first slot of the chunk and have so many elements for each bucket:
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from blueprints.train.compiled import kernel
+from blueprints.boards import kernels as boards
+from solver.kernels.compiled import kernels_in
 from solver.kernels.sweeps import NUM_CARD_ROWS, totals_of
 from solver.kernels.vectors import LANES, add, filler, item, load, loader, mul, repeater, store, together
+
+kernel = kernels_in(Path(__file__).parent, boards.__file__)
+
+
+@kernel
+def find_pairs(deal, pairs, number):
+    """The pairs of a board. `number` is scratch, [card row][bucket]."""
+    for player in range(2):
+        for street in range(deal.bucket.shape[1]):
+            count = deal.buckets[player, street]
+            number[:, :count] = 0
+            for hand in range(deal.live):
+                for side in range(2):
+                    number[deal.cards[hand, side], deal.bucket[player, street, hand]] = 1
+            found = 0
+            for row in range(NUM_CARD_ROWS):
+                pairs.at[player, street, row] = found
+                for bucket in range(count):
+                    if number[row, bucket]:
+                        number[row, bucket] = found
+                        pairs.bucket[player, street, found] = bucket
+                        found += 1
+            pairs.at[player, street, NUM_CARD_ROWS] = found
+            for hand in range(deal.live):
+                for side in range(2):
+                    row = deal.cards[hand, side]
+                    pairs.of_hand[player, street, hand, side] = number[row, deal.bucket[player, street, hand]]
 
 
 def _sweeps_of(slots):

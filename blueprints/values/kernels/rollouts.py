@@ -1,9 +1,9 @@
 """Kernels of `blueprints.values.rollouts`: a walk over one run-out in which each player has k strategies at once.
 
 A board is dealt, both players hold every hand it allows, all betting is played, in bucket space as in training
-(`blueprints.train.walk`, read that first), without learning, and with one more dimension: a player's hand comes to the
-roots with a reach for each *continuation*, a strategy that is the blueprint's with a bias. k continuations cost less
-than k walks, and not k² of them:
+(`blueprints.train.public.kernels.walk`, read that first), without learning, and with one more dimension: a player's
+hand comes to the roots with a reach for each *continuation*, a strategy that is the blueprint's with a bias. k
+continuations cost less than k walks, and not k² of them:
 
 - Strategies are read once for each block of buckets, biased k times.
 - At a terminal only the sum over the opponent's continuations matters: it is formed on the way into the sweep, so that
@@ -27,69 +27,33 @@ Rules of the file: as in `walk`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from blueprints.train.tiles import turn
-from blueprints.values.rollout_tiles import pick, turn_some, weigh
-from protocol.arrays import F32, I32, I64
+from blueprints.boards import kernels as boards
+from blueprints.values.kernels.tiles import pick, turn_some, weigh
 from solver.kernels.compiled import inlined, kernels_in
 from solver.kernels.sweeps import MAX_VECTORS, folds, showdowns
+from solver.kernels.tiles import turn
 from solver.kernels.vectors import LANES, add, address, div, fetch_add, if_positive, item, load, mul, splat, store
 
-_HERE = Path(__file__).parent
-_FILES = "rollout_kernels.py", "rollout_layout.py", "rollout_tiles.py", "../train/tiles.py", "../train/walk.py"
-kernel = kernels_in(*(_HERE / name for name in _FILES))
+kernel = kernels_in(Path(__file__).parent, boards.__file__)
 
 KINDS = 3
 """Fold, call, raise."""
-
-
-class Play(NamedTuple):
-    """The continuations, for the edges of all parts."""
-
-    row: I32  # [edge] of its street's strategy
-    kind: I32  # [edge] what is done: 0 fold, 1 call, 2 raise
-    factors: F32  # [continuation][kind][16] by what its probability is multiplied, in each lane
-    count: int  # continuations
-
-
-class Frames(NamedTuple):
-    """Where the frame of each part is, in the memory that is shared or in that of a thread."""
-
-    coefficients: I64  # [part]
-    reaches: I64  # [part]
-    values: I64  # [part]
-
-
-class Scratch(NamedTuple):
-    """Working memory of one thread."""
-
-    frames: F32
-    weights: F32  # [edge][bucket of a block] the blueprint's numbers
-    rows: F32  # [row][bucket of a block]
-    reach: F32  # [hand, and a row of zeros][lane of a chunk]
-    value: F32  # [hand][lane of a chunk]
-    back: F32  # [continuation][root][hand] values
-    tile: F32  # 16 × 16
-    masks: F32  # [16][16] row n: ones, and n zeros at the end
-    totals: F32  # [card row][lane]
-    chips: F32  # [lane of a chunk]
-
 
 _ONE, _NOTHING = np.float32(1.0), np.float32(0.0)
 _APART = np.int64(0)  # numba would compile a call with the literal 0 once more
 
 
 @kernel
-def _fetch(strategy, row, meant, edges, weights):
+def _fetch(strategy, row, bucket_id, edges, weights):
     """Sixteen buckets of a strategy [edge][bucket]; for the bucket that nobody has, which it lacks, its last."""
     last = strategy.shape[1] - 1
     for edge in range(edges):
         place = item(row, edge)
         for number in range(LANES):
-            weights[edge * LANES + number] = strategy[place, min(item(meant, number), last)]
+            weights[edge * LANES + number] = strategy[place, min(item(bucket_id, number), last)]
 
 
 @kernel
@@ -135,8 +99,8 @@ def _down(parts, deal, strategies, play, part, above, start_at, step, come, fram
     for root in range(num_roots):
         store(rows, root * LANES, splat(_ONE))
     for block in range(blocks):
-        meant = address(deal.meant, street * hands + block * LANES)
-        _fetch(strategies[street], row, meant, edges, scratch.weights)
+        bucket_id = address(deal.bucket_id, street * hands + block * LANES)
+        _fetch(strategies[street], row, bucket_id, edges, scratch.weights)
         for bias in range(play.count):
             factors = address(play.factors, bias * KINDS * LANES)
             _play(players, begins, counts, befores, num_nodes, num_roots, weights, kinds, factors, rows)

@@ -18,10 +18,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from blueprints.cards.interface import Cards
-from blueprints.train.contest import Score, Side, contest
+from blueprints.train.measures.contest import Contestant, ContestScore, contest
 from blueprints.train.merge import fill_in
-from blueprints.train.public import PublicSampling
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree
 from protocol.game import Game
@@ -35,10 +34,11 @@ _OTHERS = 1 << 40
 
 
 def respond(
-    game: Game, tree: BettingTree, cards: Cards, tables: Tables, *, boards: int, test_boards: int, seed: int = 0,
+    game: Game, tree: BettingTree, strategy: Contestant, *, boards: int, test_boards: int, seed: int = 0,
     threads: int = 1, tell: Callable[[str, float], None] = lambda what, share: None,
-) -> Score:  # fmt: skip
+) -> ContestScore:  # fmt: skip
     """What a responder wins that has learnt from so many boards in each seat; `tell` hears what is done of what."""
+    cards, tables = strategy.cards, strategy.tables
     lots = np.diff(np.linspace(0, boards, min(_LOTS, boards) + 1).astype(int)).tolist()
     following, own = lots[:_FOLLOWED], lots[_FOLLOWED:]
     tasks = len(following) + SEATS * len(own)
@@ -66,6 +66,6 @@ def respond(
         acts = np.repeat(tree.player[nodes.start : nodes.stop], np.diff(tree.first[nodes.start : nodes.stop + 1]))
         both.append(np.where(acts[:, None] == 0, learnt[0][street], learnt[1][street]))
     return contest(
-        game, tree, Side(both, cards), Side(tables, cards), boards=test_boards, seed=seed + _OTHERS, threads=threads,
+        game, tree, Contestant(both, cards), strategy, boards=test_boards, seed=seed + _OTHERS, threads=threads,
         tell=lambda board, score: tell("playing", board / test_boards),
     )  # fmt: skip

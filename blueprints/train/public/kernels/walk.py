@@ -7,8 +7,8 @@ Only where play ends or a street does are they expanded to hands: the reach of a
 coefficient of its bucket. Values of hands are summed to buckets, and come back up, where regrets are updated; values at
 a root are kept by hand: the street before has other buckets.
 
-Everything stands in lanes, one for each of the sixteen roots of a part (`blueprints.train.layout`), whose betting looks
-alike: a row is one vector, whether of a bucket at an edge or of a hand at a root.
+Everything stands in lanes, one for each of the sixteen roots of a part (`blueprints.train.public.layout`), whose
+betting looks alike: a row is one vector, whether of a bucket at an edge or of a hand at a root.
 
     down     strategies of a part by regret matching, averages, coefficients of its slots, reaches of the roots after it
     value    at terminals and at the roots after it, by bucket and by hand
@@ -29,15 +29,11 @@ Integers that kernels are called with are int64: a kernel is compiled once for e
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from blueprints.train.compiled import kernel
-from blueprints.train.terminals import folds, showdowns
-from blueprints.train.tiles import turn
-from protocol.arrays import F32, I32, I64
+from blueprints.train.public.kernels.terminals import folds, kernel, showdowns
 from solver.kernels.sweeps import NUM_CARD_ROWS, chunk, chunks
+from solver.kernels.tiles import turn
 from solver.kernels.vectors import (
     LANES,
     add,
@@ -56,74 +52,6 @@ from solver.kernels.vectors import (
     sub,
     yield_core,
 )  # fmt: skip
-
-
-class Deal(NamedTuple):
-    """A board and the hands it allows, in order of strength; H of them with padding."""
-
-    live: int
-    groups: int
-    group: I32  # [group + 1] where hands of equal strength begin
-    cards: I32  # [hand, 2] rows of card totals to add to
-    minus: I32  # [hand, 2] rows to subtract
-    twin: I32  # [hand] the hand that both subtractions remove, or the row of zeros
-    order: I32  # [hand] 0, 1, 2, …
-    bucket: I32  # [player, street, hand] in the numbers of this walk; of padding 0
-    buckets: I32  # [player, street] how many the board has
-    blocks: I32  # [player, street] the same, in sixteens
-    meant: I32  # [player, street, bucket of this walk] its number; of padding the one that nobody has
-
-
-class Pairs(NamedTuple):
-    """Cards and buckets of which the board has hands, by card; of a hand those of its two cards."""
-
-    at: I32  # [player, street, card row + 1] the first pair of a card
-    bucket: I32  # [player, street, pair] in the numbers of this walk
-    of_hand: I32  # [player, street, hand, 2]
-
-
-class Strategies(NamedTuple):
-    """What each player plays: regret matching on these numbers, which is the strategy itself if they are averages."""
-
-    of_0: F32
-    of_1: F32
-    at: I64  # [player, part] where [bucket][edge][lane] begins
-    stride: I64  # [part] from one bucket to the next
-
-
-class Training(NamedTuple):
-    """What a walk learns; both players'."""
-
-    regrets: F32
-    average: F32
-    weight: np.float32  # of this walk's regrets and strategy
-    learns: bool
-
-
-class Frames(NamedTuple):
-    """Where what is passed between streets lies, and the coefficients of parts that have to keep them."""
-
-    reaches: I64  # [street] of its roots
-    values: I64  # [street]
-    roots: I64  # [street] how many, with empty lanes
-    coefficients: I64  # [part] of streets before the last
-    sums: I64  # [part] likewise
-
-
-class Scratch(NamedTuple):
-    """Working memory of one thread."""
-
-    coefficients: F32  # [player][bucket][slot] of the last street
-    come: F32  # [player][hand] reaches at the roots
-    paired: F32  # [pair] the same by pair, of one player
-    roots: F32  # [bucket] the same by bucket
-    rows: F32  # [row] of one bucket, on the way down
-    sums: F32  # [player][bucket][slot, then node] values, of the last street
-    back: F32  # [hand] values at the roots
-    value: F32  # [hand][slot of a chunk]
-    totals: F32  # [card row][slot of a chunk]
-    tile: F32  # 2 × 16 × 16
-
 
 _ONE, _NOTHING = np.float32(1.0), np.float32(0.0)
 _LEAST = np.float32(1e-30)
@@ -145,9 +73,9 @@ def _buckets(deal, player, street):
 
 
 @kernel
-def _meant(deal, player, street):
+def _bucket_ids(deal, player, street):
     """Where the number of each bucket of the walk stands."""
-    return address(deal.meant, (player * deal.bucket.shape[1] + street) * deal.order.size)
+    return address(deal.bucket_id, (player * deal.bucket.shape[1] + street) * deal.order.size)
 
 
 @kernel
@@ -282,7 +210,11 @@ def _down(parts, deal, strategies, training, part, player, frame, shared, coeffi
     street, hands = parts.street[part], deal.order.size
     nodes, befores = _nodes(parts, part), address(parts.before, parts.node_at[part])
     num_nodes, slots = parts.node_at[part + 1] - parts.node_at[part], parts.slot_at[part + 1] - parts.slot_at[part]
-    bucket_of, count, meant = _buckets(deal, player, street), deal.buckets[player, street], _meant(deal, player, street)
+    bucket_of, count, bucket_id = (
+        _buckets(deal, player, street),
+        deal.buckets[player, street],
+        _bucket_ids(deal, player, street),
+    )
     stride = np.int64(slots * LANES)
     coefficients = address(coefficients, _own(deal, street, player, stride))
     roots, rows, tile = address(scratch.roots, 0), address(scratch.rows, 0), address(scratch.tile, 0)
@@ -297,7 +229,10 @@ def _down(parts, deal, strategies, training, part, player, frame, shared, coeffi
     tables = address(strategies.of_0, 0) if player == 0 else address(strategies.of_1, 0)
     begin, step, factor = strategies.at[player, part], strategies.stride[part], splat(training.weight)
     for bucket in range(count):
-        place, ahead = begin + item(meant, bucket) * step, begin + item(meant, min(bucket + 1, count - 1)) * step
+        place, ahead = (
+            begin + item(bucket_id, bucket) * step,
+            begin + item(bucket_id, min(bucket + 1, count - 1)) * step,
+        )
         for edge in range(0, step, LANES):
             prefetch(tables, ahead + edge)
             if training.learns:
@@ -380,10 +315,10 @@ def _learn(parts, deal, strategies, training, part, sums):
     """What both players regret in a part, of whose slots the values are known. Their buckets are the same."""
     street, nodes = parts.street[part], _nodes(parts, part)
     slots, num_nodes = parts.slot_at[part + 1] - parts.slot_at[part], parts.node_at[part + 1] - parts.node_at[part]
-    sums_stride, meant = np.int64((slots + num_nodes) * LANES), _meant(deal, 0, street)
+    sums_stride, bucket_id = np.int64((slots + num_nodes) * LANES), _bucket_ids(deal, 0, street)
     value_rows, others = address(parts.value_row, parts.edge_at[part]), _own(deal, street, 1, sums_stride)
     for bucket in range(deal.buckets[0, street]):
-        place = strategies.at[0, part] + item(meant, bucket) * strategies.stride[part]
+        place = strategies.at[0, part] + item(bucket_id, bucket) * strategies.stride[part]
         of_0, of_1 = address(strategies.of_0, place), address(strategies.of_1, place)
         regrets, values = address(training.regrets, place), address(sums, bucket * sums_stride)
         _regret(nodes, num_nodes, slots, of_0, of_1, regrets, training.weight, value_rows, values, others)

@@ -45,7 +45,7 @@ class StreetPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class TrainingPrice:
     """Of a configuration."""
 
     streets: tuple[StreetPrice, ...]
@@ -71,7 +71,7 @@ class Price:
 
 def find_price(
     settings: BlueprintSettings, tree: BettingTree, *, threads: int, tell: Callable[[float], object] = id
-) -> Price:
+) -> TrainingPrice:
     """Train for a few seconds on buckets that are made up: as many a board as real ones.
 
     `tell` hears which share of that is done.
@@ -92,7 +92,7 @@ def find_price(
         walks += batch
     seconds = time.perf_counter() - began
     trainer = settings.trainer
-    return Price(
+    return TrainingPrice(
         streets,
         training_bytes=sum(array.nbytes for array in sampler.state().values()),
         tables_bytes=tables_bytes() if holdem else 0,
