@@ -32,10 +32,9 @@ from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import CENTROIDS, TOTAL, Blueprint, first_edges, quantise_nodes
 from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, Period, read_checkpoint
 from blueprints.train.measures.contest import Contestant, ContestScore, contest
-from blueprints.train.merge import merge, share_of
+from blueprints.train.merge import BOARDS, FileMerge
 from blueprints.train.trainer import make_sampler
 from blueprints.tree import CALLED, FOLDED, BettingTree
-from bot.blueprints.merge import BOARDS, check_alike
 from machine.errors import ParatusError
 from machine.progress import ShareBar, short
 from protocol.arrays import F32, F64
@@ -134,15 +133,11 @@ def averages_of(run: Path, blueprint: Blueprint, cards: Cards) -> tuple[F32, ...
 def merged_averages(parts: Sequence[Path], blueprint: Blueprint, cards: Cards, threads: int) -> tuple[F32, ...]:
     """What files were merged to before it was rounded; `BlueprintError` if that is not this blueprint."""
     files = [Blueprint.open(path, verify=True) for path in parts]
-    check_alike(files)
-    shares = list(map(share_of, files))
-    first = files[0]
+    merge, first = FileMerge(files), files[0]
     if (first.tree.digest, first.header.cards) != (blueprint.tree.digest, blueprint.header.cards):
         raise BlueprintError(f"{first.path}: of other bets or buckets than {blueprint.path}: expected its parts")
     with ShareBar("merges again", "blueprint") as bar:
-        averages = merge(
-            blueprint.game, blueprint.tree, cards, shares, boards=BOARDS, threads=threads, tell=bar.show
-        )  # fmt: skip
+        averages = merge.merge(cards, threads=threads, tell=bar.show)
     for street, average in enumerate(averages):
         edges = first_edges(blueprint.tree, street)
         if len(average) and not np.array_equal(quantise_nodes(average, edges), blueprint.strategy(street)):

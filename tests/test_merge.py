@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,9 @@ from trained import Case, kuhn, leduc, no_limit_leduc, short_deck
 
 from blueprints.storage import MOST_REVISION_CHARS, Blueprint, TrainingRun, quantise_nodes, revisions_text
 from blueprints.train.measures.contest import Contestant, contest
-from blueprints.train.merge import Share, merge
+from blueprints.train.merge import BOARDS, Share, merge
 from blueprints.train.trainer import Tables
+from bot.blueprints.merge import add_arguments
 
 CONFIG = """\
 name = "leduc"
@@ -180,3 +182,10 @@ def test_revisions_of_many_runs_fit_in_a_header():
     assert revisions_text([each[0], each[0]]) == each[0]
     assert revisions_text(each) == f"{each[0]}; …; {each[-1]}"
     assert len(revisions_text(each)) <= MOST_REVISION_CHARS
+
+
+def test_the_help_names_the_default_number_of_boards() -> None:
+    """It is written there again, since the module that knows it takes long to import."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert f"default: {BOARDS} --threads" in " ".join(parser.format_help().split())

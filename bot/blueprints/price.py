@@ -36,8 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Measure for a few seconds and print it."""
+    from blueprints.cards.holdem import is_holdem
     from blueprints.settings import load_settings
-    from blueprints.train.price import find_price, is_holdem
+    from blueprints.train.price import find_price
 
     settings = load_settings(options.config)
     if options.quality and not is_holdem(settings.load_game()):

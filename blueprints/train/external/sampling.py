@@ -42,7 +42,7 @@ from solver.kernels.types import aligned_zeros, bytes_of
 
 SKIPPING: Final = 0.95
 """Of the walks, where there is skipping."""
-_NO_BEGINNING: Final = "external sampling cannot begin from a strategy: expected sampling = public"
+_NO_WARM_START: Final = "external sampling cannot begin from a strategy: expected sampling = public"
 _AT_ONCE: Final = 1024
 """Walks are dealt so many at a time."""
 
@@ -79,9 +79,9 @@ class ExternalSampling:
         actions = np.diff(self._tree.first).astype(np.int64)
         return int((actions * np.array(self._counts)[self._tree.street]).sum())
 
-    def take_up(self, followed: object, more: float, noise: float) -> None:
+    def warm_start(self, followed: object, scale: float, noise: float) -> None:
         """Never asked: no period follows a strategy."""
-        raise ConfigError(_NO_BEGINNING)
+        raise ConfigError(_NO_WARM_START)
 
     def period(self, number: int, weight: float, walks: int, follow: object = None) -> int:
         """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated.
@@ -89,7 +89,7 @@ class ExternalSampling:
         Pairs of either kind: regrets of the player who traverses, averages of the other.
         """
         if follow is not None:
-            raise ConfigError(_NO_BEGINNING)
+            raise ConfigError(_NO_WARM_START)
         settings = self._settings
         skips = settings.skipping and number >= settings.skip_from
         learning = Learning(

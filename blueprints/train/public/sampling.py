@@ -53,7 +53,7 @@ class PublicSampling:
         """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated.
 
         With a strategy to `follow`, by street [edge of the street, bucket], both players play that one and learn what
-        they regret: so a run can begin where another ended (Brown and Sandholm 2016). Or one of them does, if the other
+        they regret: so a run can start where another ended (Brown and Sandholm 2016). Or one of them does, if the other
         is named as the `learner`, who learns to play against it.
         """
         rng = np.random.default_rng((self._seed, number))
@@ -80,10 +80,10 @@ class PublicSampling:
             if coming is not None and not coming.cancel():
                 wait([coming])
 
-    def take_up(self, followed: Sequence[npt.NDArray[Any]], more: float, noise: float) -> None:
-        """After periods that followed a strategy: as if that had been learnt here, by `more` times as much weight.
+    def warm_start(self, followed: Sequence[npt.NDArray[Any]], scale: float, noise: float) -> None:
+        """After periods that followed a strategy: as if that had been learnt here, by `scale` times as much weight.
 
-        Averages are `more` times what they are: the strategy, as often as each bucket comes. Of regrets, those of
+        Averages are `scale` times what they are: the strategy, as often as each bucket comes. Of regrets, those of
         actions that lose are as well. Positive ones are the strategy itself, so that it is what is played next, times
         what regrets of the bucket vary by: sums over so much weight, whose standard deviation is `noise` times as
         large. (Exactly how large does not matter: a third to three times as much came to the same.) So a strategy
@@ -95,10 +95,10 @@ class PublicSampling:
             begins = self._tables.begins(part)
             counts = np.diff([*begins, len(regrets)])
             spread = noise * np.sqrt(np.add.reduceat(regrets**2, begins, axis=0))
-            scale = np.maximum(_NOISE * spread, _LEAST) / np.maximum(np.add.reduceat(shares, begins, axis=0), _TINY)
-            regrets[:] = np.minimum(regrets, 0.0) * more + shares * np.repeat(scale, counts, axis=0)
-        self._averages *= np.float32(more)
-        self._weight *= more
+            positive = np.maximum(_NOISE * spread, _LEAST) / np.maximum(np.add.reduceat(shares, begins, axis=0), _TINY)
+            regrets[:] = np.minimum(regrets, 0.0) * scale + shares * np.repeat(positive, counts, axis=0)
+        self._averages *= np.float32(scale)
+        self._weight *= scale
 
     def regret(self) -> float:
         """The average positive regret in chips a hand, the mean of both players.
