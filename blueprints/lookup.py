@@ -37,7 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprints.cards.interface import Cards
-from blueprints.storage import TOTAL, Blueprint
+from blueprints.rounding import TOTAL
+from blueprints.storage import Blueprint
 from blueprints.translation import fraction, raise_to, translate
 from blueprints.tree import CALLED, FOLDED, BettingTree
 from protocol.arrays import F32, U8

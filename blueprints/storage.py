@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blueprints.cards.exact import ExactCards
 from blueprints.container import Array, Container, write_container
+from blueprints.rounding import TOTAL, quantise_nodes
 from blueprints.settings import BlueprintSettings
 from blueprints.tree import BettingTree, BettingTreeError, build_tree
 from machine.errors import ConfigError, ParatusError, quote
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from blueprints.cards.work import Progress
 
 
-TOTAL: Final = 255
-"""What the numbers of a node and bucket add up to."""
 MOST_REVISION_CHARS: Final = 200
 REVISIONS_APART: Final = "; "
 MOST_RUNS: Final = 1000
@@ -116,27 +114,6 @@ def revisions_text(revisions: Sequence[str]) -> str:
     return whole if len(whole) <= MOST_REVISION_CHARS else REVISIONS_APART.join([each[0], "…", each[-1]])
 
 
-def quantise(averages: F32) -> U8:
-    """An average strategy [action, any] of one node, in 8 bits: columns add up to 255."""
-    return quantise_nodes(averages, np.array([0, len(averages)]))
-
-
-def quantise_nodes(averages: F32, first: NDArray[Any]) -> U8:
-    """The same for many nodes: [edge, bucket], and the first edge of each node, with the end."""
-    from blueprints.kernels import round_nodes  # compiled
-
-    if averages.ndim != 2 or averages.dtype != np.float32:
-        raise BlueprintError(f"averages are {averages.dtype}{averages.shape}: expected float32 [edge, bucket]")
-    first = np.ascontiguousarray(first, np.int64)
-    if not len(first) or first[0] != 0 or first[-1] != len(averages) or (np.diff(first) < 1).any():
-        raise BlueprintError(f"averages of {len(averages):,} edges: the nodes have {first[-1] if len(first) else 0:,}")
-    out = np.zeros(averages.shape, np.uint8)
-    wrong = round_nodes(np.ascontiguousarray(averages), first, TOTAL, out)
-    if wrong:
-        raise BlueprintError(f"averages: {wrong:,} are negative or not finite: expected numbers from 0 up")
-    return out
-
-
 def write_blueprint(
     path: Path,
     *,
@@ -181,7 +158,7 @@ def write_blueprint(
     if not isinstance(cards, ExactCards):
         arrays |= {_CARDS + name: array for name, array in cards.to_arrays().items()}
     for street, average in enumerate(averages):
-        first = first_edges(tree, street)
+        first = tree.first_edges(street)
         expected = (int(first[-1]), buckets[street])
         if average.shape != expected:
             raise BlueprintError(f"averages of street {street} are {list(average.shape)}: expected {list(expected)}")
@@ -217,7 +194,7 @@ class Blueprint:
         names = [name.removeprefix(_TREE) for name in container.records if name.startswith(_TREE)]
         try:
             self.tree = BettingTree.from_arrays({name: np.array(container.checked(_TREE + name)) for name in names})
-            _check_tree(self.tree, self.game)
+            self.tree.check_whole(self.game)
         except KeyError as error:
             raise container.wrong(f"no array {quote(_TREE + str(error.args[0]))}: expected one") from None
         except BettingTreeError as error:
@@ -226,7 +203,7 @@ class Blueprint:
         self._strategy: dict[int, U8] = {}
         self._first_edge: dict[int, int] = {}
         for street in range(self.game.num_rounds):
-            first = first_edges(self.tree, street)
+            first = self.tree.first_edges(street)
             if len(first) > 1:
                 self._strategy[street] = self._rows_of(street, int(first[-1]))
                 self._first_edge[street] = int(self.tree.first[self.tree.nodes_of(street).start])
@@ -289,7 +266,7 @@ class Blueprint:
         """Look at every number; seconds. Raises `BlueprintError`."""
         self.check_content()
         for street, rows in self._strategy.items():
-            first = first_edges(self.tree, street)
+            first = self.tree.first_edges(street)
             sums = np.add.reduceat(rows, first[:-1], axis=0, dtype=np.uint16)
             wrong = int((sums != TOTAL).sum())
             if wrong:
@@ -385,53 +362,3 @@ def game_hash(game: Game) -> str:
 def _setting(line: str) -> tuple[str, str]:
     key, _, value = line.partition(" = ")
     return ("betting", key) if key in ("limit", "nolimit") else (key, value)
-
-
-def first_edges(tree: BettingTree, street: int) -> NDArray[np.int64]:
-    """The first edge of each node of a street, counted from the street's first, and the end."""
-    nodes = tree.nodes_of(street)
-    first = tree.first[nodes.start : nodes.stop + 1].astype(np.int64)
-    from_zero: NDArray[np.int64] = first - first[0]
-    return from_zero
-
-
-def _check_tree(tree: BettingTree, game: Game) -> None:
-    """Raise `BettingTreeError` unless the arrays are a tree of whole hands of this game, with all indices in bounds."""
-    nodes, edges, leaves = tree.num_nodes, tree.num_edges, len(tree.pays)
-    ok = (
-        nodes > 0
-        and tree.street.shape == tree.player.shape == (nodes,)
-        and tree.committed.shape == (nodes, 2)
-        and tree.first.shape == (nodes + 1,)
-        and tree.does.shape == tree.leads.shape == (edges,)
-        and tree.folder.shape == tree.pays.shape == (leaves,)
-        and tree.root_at.ndim == tree.street_at.ndim == 1
-        and tree.street_at.shape == (game.num_rounds + 1,)
-        and _climbs(tree.first, 1, edges)
-        and _climbs(tree.root_at, 1, nodes)
-        and _climbs(tree.street_at, 0, len(tree.root_at) - 1)
-        and tree.street_at[1] == 1
-        and bool((tree.player < 2).all())
-        and bool((tree.does >= -1).all())
-        and bool((tree.committed >= 0).all())
-        and np.array_equal(tree.street, np.repeat(np.arange(game.num_rounds), _nodes_by_street(tree)))
-        and bool(((tree.leads < nodes) & (tree.leads >= -leaves)).all())
-        and bool((tree.leads[tree.leads >= 0] > _node_of_edge(tree)[tree.leads >= 0]).all())
-    )
-    if not ok:
-        raise BettingTreeError("its arrays do not fit together: expected the betting of whole hands of the game")
-
-
-def _climbs(array: NDArray[np.int32], least: int, last: int) -> bool:
-    steps = np.diff(array.astype(np.int64))
-    return len(array) > 1 and array[0] == 0 and array[-1] == last and bool((steps >= least).all())
-
-
-def _nodes_by_street(tree: BettingTree) -> NDArray[np.int64]:
-    ends = tree.root_at[tree.street_at].astype(np.int64)
-    counts: NDArray[np.int64] = ends[1:] - ends[:-1]
-    return counts
-
-
-def _node_of_edge(tree: BettingTree) -> NDArray[np.int64]:
-    return np.repeat(np.arange(tree.num_nodes), np.diff(tree.first))

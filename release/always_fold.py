@@ -19,7 +19,8 @@ import numpy.typing as npt
 from blueprints.cards.features import RIVER, multiplicities
 from blueprints.cards.interface import Cards
 from blueprints.cards.kernels.strengths import DEAD, RIVER_STRENGTH, river_strengths
-from blueprints.storage import TOTAL, Blueprint
+from blueprints.rounding import TOTAL
+from blueprints.storage import Blueprint
 from blueprints.tree import CALLED, FOLDED, NOBODY, BettingTree
 from protocol.arrays import F64
 from protocol.cards import Card

@@ -28,8 +28,9 @@ import numpy.typing as npt
 from benchmarks.machine import revision
 from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.interface import Cards
+from blueprints.rounding import TOTAL, quantise_nodes
 from blueprints.shipped import shipped_blueprint, tables_folder
-from blueprints.storage import CENTROIDS, TOTAL, Blueprint, first_edges, quantise_nodes
+from blueprints.storage import CENTROIDS, Blueprint
 from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, Period, read_checkpoint
 from blueprints.train.measures.contest import Contestant, ContestScore, contest
 from blueprints.train.merge import BOARDS, FileMerge
@@ -139,7 +140,7 @@ def merged_averages(parts: Sequence[Path], blueprint: Blueprint, cards: Cards, t
     with ShareBar("merges again", "blueprint") as bar:
         averages = merge.merge(cards, threads=threads, tell=bar.show)
     for street, average in enumerate(averages):
-        edges = first_edges(blueprint.tree, street)
+        edges = blueprint.tree.first_edges(street)
         if len(average) and not np.array_equal(quantise_nodes(average, edges), blueprint.strategy(street)):
             raise BlueprintError(
                 f"{blueprint.path}: not what {', '.join(map(str, parts))} merge to on {BOARDS:,} boards: expected that"

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from trained import Case, kuhn, leduc, no_limit_leduc, short_deck
 
-from blueprints.storage import MOST_REVISION_CHARS, Blueprint, TrainingRun, quantise_nodes, revisions_text
+from blueprints.rounding import quantise_nodes
+from blueprints.storage import MOST_REVISION_CHARS, Blueprint, TrainingRun, revisions_text
 from blueprints.train.measures.contest import Contestant, contest
 from blueprints.train.merge import BOARDS, Share, merge
 from blueprints.train.trainer import Tables

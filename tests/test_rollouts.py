@@ -16,7 +16,7 @@ from trained import THIRD
 
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.interface import Buckets, Cards
-from blueprints.storage import quantise_nodes
+from blueprints.rounding import quantise_nodes
 from blueprints.tree import CALLED, FOLDED, NOBODY, BettingTree, BettingTreeError, build_tree
 from blueprints.values.rollout_layout import cut
 from blueprints.values.rollouts import BIASES, Bias, Rollouts, subtrees

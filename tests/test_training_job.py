@@ -12,8 +12,9 @@ from blueprint_files import CARDS, centroids
 
 from blueprints.cards.centroids import Centroids
 from blueprints.cards.work import Progress
+from blueprints.rounding import quantise_nodes
 from blueprints.settings import BlueprintSettings, TrainerSettings
-from blueprints.storage import Blueprint, TrainingRun, first_edges, quantise_nodes
+from blueprints.storage import Blueprint, TrainingRun
 from blueprints.train import job as jobs
 from blueprints.train.job import TrainingJob
 from blueprints.train.trainer import FOLLOWED_PERIODS
@@ -35,7 +36,7 @@ def test_what_was_learnt_is_written_with_what_it_cost(tmp_path: Path) -> None:
     record = blueprint.header.training
     assert (record.periods, record.walks, record.runs) == (3, 60, ())
     for street, average in enumerate(job.run.sampler.averages()):
-        expected = quantise_nodes(average, first_edges(blueprint.tree, street))
+        expected = quantise_nodes(average, blueprint.tree.first_edges(street))
         assert np.array_equal(blueprint.strategy(street), expected)
     assert not (tmp_path / "tables").exists()
 

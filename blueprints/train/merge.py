@@ -30,7 +30,6 @@ from blueprints.storage import (
     REVISIONS_APART,
     Blueprint,
     TrainingRecord,
-    first_edges,
     revisions_text,
     write_blueprint,
 )
@@ -79,7 +78,7 @@ def merge(
 
 def fill_in(average: F32, tree: BettingTree, street: int, tables: Sequence[tuple[np.ndarray, float]]) -> None:
     """Buckets that none of the boards brought to a node: the plain mean, since nothing is known of their reach."""
-    first = first_edges(tree, street)
+    first = tree.first_edges(street)
     begins, counts = first[:-1], np.diff(first)
 
     def by_edge(of_nodes: np.ndarray) -> np.ndarray:
