@@ -26,6 +26,23 @@ from protocol.state import Action, Call, Fold, Raise, State, action_text, steps
 _HALF: Final = 0.5
 
 
+class ClassesOnly:
+    """The `Cards` of a hold'em blueprint as far as they are known without tables: before the flop."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self.counts, self.digest = blueprint.buckets, blueprint.header.cards
+
+    def buckets(self, board: Sequence[Card]) -> NDArray[np.uint16]:
+        """The 169 classes."""
+        if board:
+            raise ValueError("a board: expected none")
+        return hand_classes_array().astype(np.uint16)
+
+    def deal(self, board: Sequence[Card]) -> NDArray[np.uint16]:
+        """Nothing is dealt here."""
+        raise ValueError("a board: expected none")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassFrequencies:
     """The hands of a class."""

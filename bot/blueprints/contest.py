@@ -8,11 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.configs import add_seed, add_threads
-from bot.blueprints.files import open_whole, ready_cards
-from bot.blueprints.scores import seat_lines
+from bot.blueprints.arguments import add_seed, add_threads, open_whole, ready_cards
 from machine.errors import ConfigError
-from machine.progress import ShareBar
+from machine.progress import ShareBar, short
 from protocol.errors import BlueprintError
 
 if TYPE_CHECKING:
@@ -59,3 +57,17 @@ def run_command(options: argparse.Namespace) -> int:
     print(f"{options.first} against {options.second}, all pairs of hands on {score.boards:,} boards, 95 % intervals")
     print("\n".join(seat_lines(score, big_blind)))
     return 0
+
+
+def seat_lines(score: ContestScore, big_blind: int) -> list[str]:
+    """What was won in both seats and in each, in thousandths of a big blind."""
+    per = 1000 / big_blind
+
+    def text(chips: float, interval: float) -> str:
+        return f"{'+' if chips >= 0 else '-'}{short(abs(chips) * per)} ± {short(interval * per)} mbb/g"
+
+    seats = zip(("in the big blind", "on the button"), score.seats_chips, score.seats_interval_chips, strict=True)
+    return [
+        f"  both seats        {text(score.chips, score.interval_chips)}",
+        *[f"  {name:16}  {text(chips, interval)}" for name, chips, interval in seats],
+    ]

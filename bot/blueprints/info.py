@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.blueprints.files import add_file, file_of
+from bot.blueprints.arguments import add_file, file_of
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality

@@ -9,8 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.configs import add_threads
-from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
+from bot.blueprints.arguments import add_file, add_threads, file_of, open_whole, ready_cards
 from machine.errors import ConfigError
 from machine.progress import ShareBar
 

@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bot.blueprints.configs import add_threads
-from bot.blueprints.files import check_out, open_whole, ready_cards
+from bot.blueprints.arguments import add_threads, check_out, open_whole, ready_cards
 from machine.errors import ConfigError
 from machine.progress import ShareBar
 

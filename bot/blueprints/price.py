@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.blueprints.configs import add_config, add_threads, grow_tree
+from bot.blueprints.arguments import add_config, add_threads, grow_tree
 from bot.blueprints.info import quality_text
 from machine.errors import ConfigError
 from machine.progress import ShareBar

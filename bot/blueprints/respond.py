@@ -6,9 +6,8 @@ import argparse
 import json
 from dataclasses import asdict
 
-from bot.blueprints.configs import add_seed, add_threads
-from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
-from bot.blueprints.scores import seat_lines
+from bot.blueprints.arguments import add_file, add_seed, add_threads, file_of, open_whole, ready_cards
+from bot.blueprints.contest import seat_lines
 from machine.errors import ConfigError
 from machine.progress import ShareBar, short
 

@@ -13,8 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.configs import add_config, add_seed, add_threads
-from bot.blueprints.files import check_out
+from bot.blueprints.arguments import add_config, add_seed, add_threads, check_out
 from machine.errors import ConfigError
 from machine.progress import CountBar, ShareBar, duration_text, short
 
