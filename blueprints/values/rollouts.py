@@ -58,9 +58,9 @@ Hands = npt.NDArray[np.intp]
 Board = Sequence[Card]
 
 _PLANS: Final = 4
-"""So many sets of roots are kept ready: each holds some tens of megabytes."""
+"""Sets of roots that are kept ready: each holds some tens of megabytes."""
 _DEALS: Final = 64
-"""So many run-outs are."""
+"""Run-outs that are kept ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ def _scratch(parts: RolloutParts | None, hands: int, count: int, frames: int) ->
         rows=aligned_zeros((roots + int(edges.max())) * LANES),
         reach=aligned_zeros((hands + 2) * chunk),
         value=aligned_zeros((hands + 1) * chunk),
-        back=aligned_zeros(count * roots * hands + LANES),
+        root_value=aligned_zeros(count * roots * hands + LANES),
         tile=aligned_zeros(LANES * LANES),
         masks=_masks(),
         totals=aligned_zeros(NUM_CARD_ROWS * chunk),

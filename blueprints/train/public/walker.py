@@ -221,12 +221,12 @@ def _scratch(parts: WalkParts, most: list[int], hands: int) -> WalkScratch:
     slots, nodes = int(np.diff(parts.slot_at)[last].max(initial=0)), int(np.diff(parts.node_at)[last].max(initial=0))
     return WalkScratch(
         coefficients=aligned_zeros(2 * most[-1] * slots * LANES),
-        come=aligned_zeros(2 * hands * LANES),
-        paired=aligned_zeros(2 * hands * LANES),
+        root_reach=aligned_zeros(2 * hands * LANES),
+        pair_reach=aligned_zeros(2 * hands * LANES),
         roots=aligned_zeros(max(most) * LANES),
         rows=aligned_zeros((1 + int(edges.max())) * LANES),
         sums=aligned_zeros(2 * most[-1] * (slots + nodes) * LANES),
-        back=aligned_zeros(hands * LANES),
+        root_value=aligned_zeros(hands * LANES),
         value=aligned_zeros(hands * MAX_VECTORS * LANES),
         totals=aligned_zeros(NUM_CARD_ROWS * MAX_VECTORS * LANES),
         tile=aligned_zeros(2 * LANES * LANES),

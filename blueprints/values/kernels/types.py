@@ -67,7 +67,7 @@ class RolloutScratch(NamedTuple):
     rows: F32  # [row][bucket of a block]
     reach: F32  # [hand, and a row of zeros][lane of a chunk]
     value: F32  # [hand][lane of a chunk]
-    back: F32  # [continuation][root][hand] values
+    root_value: F32  # [continuation][root][hand] values
     tile: F32  # 16 × 16
     masks: F32  # [16][16] row n: ones, and n zeros at the end
     totals: F32  # [card row][lane]

@@ -74,12 +74,12 @@ class WalkScratch(NamedTuple):
     """Working memory of one thread."""
 
     coefficients: F32  # [player][bucket][slot] of the last street
-    come: F32  # [player][hand] reaches at the roots
-    paired: F32  # [pair] the same by pair, of one player
+    root_reach: F32  # [player][hand] reaches at the roots
+    pair_reach: F32  # [pair] the same by pair, of one player
     roots: F32  # [bucket] the same by bucket
     rows: F32  # [row] of one bucket, on the way down
     sums: F32  # [player][bucket][slot, then node] values, of the last street
-    back: F32  # [hand] values at the roots
+    root_value: F32  # [hand] values at the roots
     value: F32  # [hand][slot of a chunk]
     totals: F32  # [card row][slot of a chunk]
     tile: F32  # 2 × 16 × 16

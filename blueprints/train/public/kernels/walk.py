@@ -97,30 +97,30 @@ def _arrive(parts, deal, frame, part, player, shared, scratch):
     hands = deal.order.size
     source = frame.reaches[parts.street[part]] + _root(parts, frame, part, player, hands)
     for hand in range(0, hands, LANES):
-        turn(shared, source + hand, hands, address(scratch.come, 0), (player * hands + hand) * LANES, LANES)
+        turn(shared, source + hand, hands, address(scratch.root_reach, 0), (player * hands + hand) * LANES, LANES)
 
 
 @kernel
 def _pair(parts, deal, pairs, part, player, scratch):
     """The reaches that have arrived, by pair."""
     street, hands = parts.street[part], deal.order.size
-    come, paired = address(scratch.come, player * hands * LANES), address(scratch.paired, 0)
+    root_reach, pair_reach = address(scratch.root_reach, player * hands * LANES), address(scratch.pair_reach, 0)
     of_hand = address(pairs.of_hand, (player * pairs.of_hand.shape[1] + street) * hands * 2)
-    _zero(paired, 0, pairs.at[player, street, NUM_CARD_ROWS] * LANES)
+    _zero(pair_reach, 0, pairs.at[player, street, NUM_CARD_ROWS] * LANES)
     for hand in range(deal.live):
-        reach = load(come, hand * LANES)
+        reach = load(root_reach, hand * LANES)
         for side in range(2):
             place = item(of_hand, 2 * hand + side) * LANES
-            store(paired, place, add(load(paired, place), reach))
+            store(pair_reach, place, add(load(pair_reach, place), reach))
 
 
 @kernel
-def _depart(place, bucket_of, hands, come, coefficients, stride, shared, to, tile):
+def _depart(place, bucket_of, hands, root_reach, coefficients, stride, shared, to, tile):
     """The reaches of a player's hands at the roots that follow one slot, to [root][hand]."""
     for hand in range(0, hands, LANES):
         for number in range(LANES):
             bucket = item(bucket_of, hand + number)
-            reach = mul(load(come, (hand + number) * LANES), load(coefficients, bucket * stride))
+            reach = mul(load(root_reach, (hand + number) * LANES), load(coefficients, bucket * stride))
             store(tile, number * LANES, reach)
         turn(tile, 0, LANES, tile, _APART, LANES)
         for lane in range(LANES):
@@ -129,7 +129,7 @@ def _depart(place, bucket_of, hands, come, coefficients, stride, shared, to, til
 
 
 @kernel
-def _return(place, bucket_of, hands, live, coefficients, stride, sums, sums_stride, back, shared, source, tile):
+def _return(place, bucket_of, hands, live, coefficients, stride, sums, sums_stride, root_value, shared, source, tile):
     """The values of a player's hands at the roots that follow one slot, to buckets and to the part's own roots."""
     for hand in range(0, hands, LANES):
         for lane in range(LANES):
@@ -141,7 +141,7 @@ def _return(place, bucket_of, hands, live, coefficients, stride, sums, sums_stri
             store(sums, bucket * sums_stride, add(load(sums, bucket * sums_stride), value))
             weighed = mul(value, load(coefficients, bucket * stride))
             own = (hand + number) * LANES
-            store(back, own, add(load(back, own), weighed))
+            store(root_value, own, add(load(root_value, own), weighed))
 
 
 @kernel
@@ -177,8 +177,8 @@ def _regret(nodes, num_nodes, slots, of_0, of_1, regrets, weight, value_rows, va
     """
     players, begins, counts = nodes
     factor, zero = splat(weight), splat(_NOTHING)
-    for back in range(num_nodes):
-        node = num_nodes - 1 - back
+    for rank in range(num_nodes):
+        node = num_nodes - 1 - rank
         begin, count, player = item(begins, node), item(counts, node), item(players, node)
         mine, theirs = player * others, (1 - player) * others
         played = of_0 if player == 0 else of_1
@@ -219,12 +219,12 @@ def _down(parts, deal, strategies, training, part, player, frame, shared, coeffi
     coefficients = address(coefficients, _own(deal, street, player, stride))
     roots, rows, tile = address(scratch.roots, 0), address(scratch.rows, 0), address(scratch.tile, 0)
     _arrive(parts, deal, frame, part, player, shared, scratch)
-    come = address(scratch.come, player * hands * LANES)
+    root_reach = address(scratch.root_reach, player * hands * LANES)
     if training.learns:
         _zero(roots, 0, count * LANES)
         for hand in range(deal.live):
             place = item(bucket_of, hand) * LANES
-            store(roots, place, add(load(roots, place), load(come, hand * LANES)))
+            store(roots, place, add(load(roots, place), load(root_reach, hand * LANES)))
     slot_rows = address(parts.slot_row, player * parts.slot_row.shape[1] + parts.slot_at[part])
     tables = address(strategies.of_0, 0) if player == 0 else address(strategies.of_1, 0)
     begin, step, factor = strategies.at[player, part], strategies.stride[part], splat(training.weight)
@@ -246,7 +246,7 @@ def _down(parts, deal, strategies, training, part, player, frame, shared, coeffi
         place = address(parts.place, (parts.slot_at[part] + slot) * LANES)
         onwards = frame.reaches[street + 1] + player * frame.roots[street + 1] * hands
         there = address(coefficients, slot * LANES)
-        _depart(place, bucket_of, hands, come, there, stride, shared, onwards, tile)
+        _depart(place, bucket_of, hands, root_reach, there, stride, shared, onwards, tile)
 
 
 @kernel
@@ -254,7 +254,7 @@ def _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride
     """One player's values at showdowns and folds."""
     street, hands, opponent = parts.street[part], deal.order.size, 1 - player
     stride = np.int64((parts.slot_at[part + 1] - parts.slot_at[part]) * LANES)
-    come, back = address(scratch.come, opponent * hands * LANES), address(scratch.back, 0)
+    root_reach, root_value = address(scratch.root_reach, opponent * hands * LANES), address(scratch.root_value, 0)
     value, totals = address(scratch.value, 0), address(scratch.totals, 0)
     minus, cards, group = address(deal.minus, 0), address(deal.cards, 0), address(deal.group, 0)
     board = deal.live, deal.groups, group, cards, minus, deal.twin[0] == 0
@@ -262,7 +262,7 @@ def _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride
     theirs_paired = (
         address(pairs.at, of_street * pairs.at.shape[2]),
         address(pairs.bucket, of_street * pairs.bucket.shape[2]),
-        address(scratch.paired, 0),
+        address(scratch.pair_reach, 0),
     )
     my_bucket, their_bucket = _buckets(deal, player, street), _buckets(deal, opponent, street)
     for kind in range(2):
@@ -274,13 +274,13 @@ def _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride
             here = slot * LANES
             if kind == 0:
                 showdowns(
-                    width, board, theirs_paired, come, their_bucket, address(theirs, here), stride, chips, my_bucket,
-                    address(mine, here), address(sums, here), sums_stride, back, value, totals,
+                    width, board, theirs_paired, root_reach, their_bucket, address(theirs, here), stride, chips,
+                    my_bucket, address(mine, here), address(sums, here), sums_stride, root_value, value, totals,
                 )  # fmt: skip
             else:
                 folds(
-                    width, board, theirs_paired, come, their_bucket, address(theirs, here), stride, chips, my_bucket,
-                    address(mine, here), address(sums, here), sums_stride, back, value, totals,
+                    width, board, theirs_paired, root_reach, their_bucket, address(theirs, here), stride, chips,
+                    my_bucket, address(mine, here), address(sums, here), sums_stride, root_value, value, totals,
                 )  # fmt: skip
 
 
@@ -293,9 +293,9 @@ def _value(parts, deal, pairs, part, player, frame, shared, coefficients, sums, 
     mine = address(coefficients, _own(deal, street, player, stride))
     theirs = address(coefficients, _own(deal, street, opponent, stride))
     sums = address(sums, _own(deal, street, player, sums_stride))
-    back, tile = address(scratch.back, 0), address(scratch.tile, 0)
+    root_value, tile = address(scratch.root_value, 0), address(scratch.tile, 0)
     _zero(sums, 0, deal.buckets[player, street] * sums_stride)
-    _zero(back, 0, hands * LANES)
+    _zero(root_value, 0, hands * LANES)
     _pair(parts, deal, pairs, part, opponent, scratch)
     _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride, scratch)
     for slot in range(slots - parts.next[part], slots):
@@ -303,11 +303,11 @@ def _value(parts, deal, pairs, part, player, frame, shared, coefficients, sums, 
         source = frame.values[street + 1] + player * frame.roots[street + 1] * hands
         _return(
             place, _buckets(deal, player, street), hands, deal.live, address(mine, slot * LANES), stride,
-            address(sums, slot * LANES), sums_stride, back, shared, source, tile,
+            address(sums, slot * LANES), sums_stride, root_value, shared, source, tile,
         )  # fmt: skip
     to = frame.values[street] + _root(parts, frame, part, player, hands)
     for hand in range(0, hands, LANES):
-        turn(back, hand * LANES, LANES, shared, to + hand, hands)
+        turn(root_value, hand * LANES, LANES, shared, to + hand, hands)
 
 
 @kernel
