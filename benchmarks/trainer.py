@@ -21,11 +21,11 @@ from typing import Any
 from benchmarks.machine import Elsewhere
 from blueprints.cards.interface import Cards
 from blueprints.cards.settings import CardSettings
-from blueprints.price import made_up_cards
 from blueprints.settings import BlueprintSettings, Sampling, load_settings
 from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint
-from blueprints.train.contest import Side, contest
+from blueprints.train.measures.contest import Contestant, contest
+from blueprints.train.price import made_up_cards
 from blueprints.train.trainer import Sampler, make_sampler
 from blueprints.tree import build_tree
 
@@ -120,7 +120,7 @@ def _contest(settings: BlueprintSettings, cards: Cards, seconds: float) -> Repor
             number += 1
             sampler.period(number, float(number), batch)
             _tell(f"contest: {sampling}, {max(0.0, seconds - time.process_time() + begun):.0f} CPU seconds left")
-        sides[sampling], walks[sampling] = Side(sampler.averages(), cards), batch * (number - 1)
+        sides[sampling], walks[sampling] = Contestant(sampler.averages(), cards), batch * (number - 1)
     score = contest(game, tree, sides[Sampling.PUBLIC], sides[Sampling.EXTERNAL], boards=_CONTEST_BOARDS)
     per = 1000 / max(game.blind)
     return {

@@ -36,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprints.cards.interface import Cards
-from blueprints.storage import TOTAL, Blueprint
+from blueprints.rounding import TOTAL
+from blueprints.storage import Blueprint
 from blueprints.translation import fraction, raise_to, translate
 from blueprints.tree import CALLED, FOLDED, BettingTree
 from protocol.arrays import F32, U8
@@ -57,7 +58,7 @@ _FAR: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePlace:
     """A node of the tree, and how far from the real hand it is."""
 
     node: int
@@ -68,10 +69,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class BlueprintPolicy:
     """What to do with every hand."""
 
-    place: Place
+    place: TreePlace
     actions: tuple[Action, ...]
     """Legal, different: fold, call, raises from small to large."""
     shares: U8
@@ -119,7 +120,7 @@ class Lookup:
 
     # Where
 
-    def place(self, state: State, draw: Draw) -> Place | None:
+    def place(self, state: State, draw: Draw) -> TreePlace | None:
         """The node of a decision; None if the tree has nothing for that player on that street."""
         return _Walk(self, draw).to(state)
 
@@ -141,7 +142,7 @@ class Lookup:
         raised = self._raisers[starts] != walk.raiser
         return roots.start + int((np.abs(apart) + _TIE * raised).argmin())
 
-    def edge(self, state: State, action: Action, draw: Draw) -> tuple[Place, int] | None:
+    def edge(self, state: State, action: Action, draw: Draw) -> tuple[TreePlace, int] | None:
         """The node of a decision, and what an action there is taken for: an action of the node, by number."""
         walk = _Walk(self, draw)
         place = walk.to(state)
@@ -152,7 +153,7 @@ class Lookup:
 
     # What
 
-    def policy(self, state: State, board: Sequence[Card], draw: Draw) -> Found | None:
+    def policy(self, state: State, board: Sequence[Card], draw: Draw) -> BlueprintPolicy | None:
         """What to do with every hand; None if the tree has nothing for that player on that street."""
         place = self.place(state, draw)
         if place is None:
@@ -167,7 +168,7 @@ class Lookup:
         shares = rows.take(buckets, axis=1)
         if len(board):
             shares[:, dead] = 0
-        return Found(place, actions, shares, replaced)
+        return BlueprintPolicy(place, actions, shares, replaced)
 
     def likelihood(self, state: State, action: Action, board: Sequence[Card], draw: Draw) -> F32 | None:
         """How likely each hand takes what an action is taken for; None where nothing can be said."""
@@ -272,7 +273,7 @@ class _Walk:
         """Who raised last, after `to`."""
         self._as_all_in = False
 
-    def to(self, state: State) -> Place | None:
+    def to(self, state: State) -> TreePlace | None:
         """Where a real state is in the tree."""
         if state.actor is None:
             raise BlueprintError(f"{state.betting!r}: the hand is over: expected a decision")
@@ -287,7 +288,7 @@ class _Walk:
                     self._arrive(edge, street, self._actor)
                 else:
                     self._arrive(edge, street + 1, self._able(self._game.first_player[street + 1]))
-        return None if self._node is None else Place(self._node, self._translated, self._jumps)
+        return None if self._node is None else TreePlace(self._node, self._translated, self._jumps)
 
     def edge(self, node: int, action: Action) -> int | None:
         """What an action is taken for at a node, here; None if there is nothing like it."""

@@ -3,7 +3,7 @@
 A file (`blueprints.container`) holds the betting tree, the centres of the card abstraction (small games need none), and
 the average strategy of each street that has decisions: `strategy_<street>` uint8[edge of the street, bucket]. Edges are
 in the tree's order, so those of a node stand together and a decision reads one block. For each node and bucket the
-actions' numbers add up to exactly 255 (`blueprints.rounding`).
+actions' numbers add up to exactly 255 (`blueprints.kernels`).
 
 The header says what everything belongs to: the game and the menu as text, hashes of game, tree and card abstraction,
 the settings, and what the training was. What is cheap to check is checked on opening; `verify` looks at everything, and
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blueprints.cards.exact import ExactCards
 from blueprints.container import Array, Container, write_container
+from blueprints.rounding import TOTAL, quantise_nodes
 from blueprints.settings import BlueprintSettings
-from blueprints.tree import BettingTree, TreeError, build_tree
+from blueprints.tree import BettingTree, BettingTreeError, build_tree
 from machine.errors import ConfigError, ParatusError, quote
 from machine.refusals import problem_words
 from protocol.arrays import F32, U8
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from blueprints.cards.work import Progress
 
 
-TOTAL: Final = 255
-"""What the numbers of a node and bucket add up to."""
 MOST_REVISION_CHARS: Final = 200
 REVISIONS_APART: Final = "; "
 MOST_RUNS: Final = 1000
@@ -51,7 +49,7 @@ _CARDS: Final = "cards_"
 _STRATEGY: Final = "strategy_"
 
 
-class OneRun(BaseModel):
+class TrainingRun(BaseModel):
     """A run that a strategy is of, or one of several that were merged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,7 +66,7 @@ class OneRun(BaseModel):
         return frozenset((self.seed, *self.before))
 
 
-class Training(BaseModel):
+class TrainingRecord(BaseModel):
     """What a strategy cost."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,7 +78,7 @@ class Training(BaseModel):
     core_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     revision: str = Field(default="", max_length=MOST_REVISION_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
     """Of the code."""
-    runs: tuple[OneRun, ...] = Field(default=(), max_length=MOST_RUNS)
+    runs: tuple[TrainingRun, ...] = Field(default=(), max_length=MOST_RUNS)
     """More than one if they were merged; none if it is one that began from nothing."""
 
 
@@ -89,7 +87,7 @@ _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
 _Shown = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 
 
-class Header(BaseModel):
+class BlueprintHeader(BaseModel):
     """What a file says about itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -106,7 +104,7 @@ class Header(BaseModel):
     buckets: tuple[int, ...]
     """By street."""
     settings: BlueprintSettings
-    training: Training
+    training: TrainingRecord
 
 
 def revisions_text(revisions: Sequence[str]) -> str:
@@ -114,25 +112,6 @@ def revisions_text(revisions: Sequence[str]) -> str:
     each = list(dict.fromkeys(revisions))
     whole = REVISIONS_APART.join(each)
     return whole if len(whole) <= MOST_REVISION_CHARS else REVISIONS_APART.join([each[0], "…", each[-1]])
-
-
-def quantise_nodes(averages: F32, first: NDArray[Any]) -> U8:
-    """Average strategies [edge, bucket] in 8 bits: the columns of each node add up to 255.
-
-    `first` is the first edge of each node, with the end.
-    """
-    from blueprints.rounding import round_nodes  # compiled
-
-    if averages.ndim != 2 or averages.dtype != np.float32:
-        raise BlueprintError(f"averages are {averages.dtype}{averages.shape}: expected float32 [edge, bucket]")
-    first = np.ascontiguousarray(first, np.int64)
-    if not len(first) or first[0] != 0 or first[-1] != len(averages) or (np.diff(first) < 1).any():
-        raise BlueprintError(f"averages of {len(averages):,} edges: the nodes have {first[-1] if len(first) else 0:,}")
-    out = np.zeros(averages.shape, np.uint8)
-    wrong = round_nodes(np.ascontiguousarray(averages), first, TOTAL, out)
-    if wrong:
-        raise BlueprintError(f"averages: {wrong:,} are negative or not finite: expected numbers from 0 up")
-    return out
 
 
 def write_blueprint(
@@ -143,7 +122,7 @@ def write_blueprint(
     tree: BettingTree,
     cards: Centroids | ExactCards,
     averages: Sequence[F32],
-    training: dict[str, Any] | Training,
+    training: dict[str, Any] | TrainingRecord,
 ) -> str:
     """Write a file, all of it or nothing; returns its digest.
 
@@ -158,10 +137,10 @@ def write_blueprint(
             f"expected the {game.num_rounds} of the game"
         )
     try:
-        cost = training if isinstance(training, Training) else Training(**training)
+        cost = training if isinstance(training, TrainingRecord) else TrainingRecord(**training)
     except ValidationError as error:
-        raise BlueprintError(f"{path}: training: {problem_words(error, Training)}") from None
-    header = Header(
+        raise BlueprintError(f"{path}: training: {problem_words(error, TrainingRecord)}") from None
+    header = BlueprintHeader(
         format=_FORMAT,
         name=settings.name,
         game_name=game.name,
@@ -179,7 +158,7 @@ def write_blueprint(
     if not isinstance(cards, ExactCards):
         arrays |= {_CARDS + name: array for name, array in cards.to_arrays().items()}
     for street, average in enumerate(averages):
-        first = first_edges(tree, street)
+        first = tree.first_edges(street)
         expected = (int(first[-1]), buckets[street])
         if average.shape != expected:
             raise BlueprintError(f"averages of street {street} are {list(average.shape)}: expected {list(expected)}")
@@ -192,7 +171,7 @@ class Blueprint:
     """An open file. `open` makes one."""
 
     path: Path
-    header: Header
+    header: BlueprintHeader
     game: Game
     tree: BettingTree
     digest: str
@@ -202,10 +181,10 @@ class Blueprint:
         """Check everything but the strategy's numbers."""
         self.path, self.digest, self._container = container.path, container.digest, container
         try:
-            self.header = Header.model_validate(container.fields)
+            self.header = BlueprintHeader.model_validate(container.fields)
             self.game = parse_game(self.header.game, self.header.game_name).game
         except ValidationError as error:
-            raise container.wrong(problem_words(error, Header)) from None
+            raise container.wrong(problem_words(error, BlueprintHeader)) from None
         except ConfigError as error:
             raise container.wrong(f"game: {error}") from None
         container.check_same("hash of the game", game_hash(self.game), self.header.game_hash)
@@ -215,16 +194,16 @@ class Blueprint:
         names = [name.removeprefix(_TREE) for name in container.records if name.startswith(_TREE)]
         try:
             self.tree = BettingTree.from_arrays({name: np.array(container.checked(_TREE + name)) for name in names})
-            _check_tree(self.tree, self.game)
+            self.tree.check_whole(self.game)
         except KeyError as error:
             raise container.wrong(f"no array {quote(_TREE + str(error.args[0]))}: expected one") from None
-        except TreeError as error:
+        except BettingTreeError as error:
             raise container.wrong(f"tree: {error}") from None
         container.check_same("hash of the tree", self.tree.digest, self.header.tree)
         self._strategy: dict[int, U8] = {}
         self._first_edge: dict[int, int] = {}
         for street in range(self.game.num_rounds):
-            first = first_edges(self.tree, street)
+            first = self.tree.first_edges(street)
             if len(first) > 1:
                 self._strategy[street] = self._rows_of(street, int(first[-1]))
                 self._first_edge[street] = int(self.tree.first[self.tree.nodes_of(street).start])
@@ -254,10 +233,10 @@ class Blueprint:
         return self.header.buckets
 
     @property
-    def runs(self) -> tuple[OneRun, ...]:
+    def runs(self) -> tuple[TrainingRun, ...]:
         """Those that it is of."""
         training = self.header.training
-        return training.runs or (OneRun(seed=self.settings.trainer.seed, walks=training.walks),)
+        return training.runs or (TrainingRun(seed=self.settings.trainer.seed, walks=training.walks),)
 
     @property
     def size_bytes(self) -> int:
@@ -287,7 +266,7 @@ class Blueprint:
         """Look at every number; seconds. Raises `BlueprintError`."""
         self.check_content()
         for street, rows in self._strategy.items():
-            first = first_edges(self.tree, street)
+            first = self.tree.first_edges(street)
             sums = np.add.reduceat(rows, first[:-1], axis=0, dtype=np.uint16)
             wrong = int((sums != TOTAL).sum())
             if wrong:
@@ -383,53 +362,3 @@ def game_hash(game: Game) -> str:
 def _setting(line: str) -> tuple[str, str]:
     key, _, value = line.partition(" = ")
     return ("betting", key) if key in ("limit", "nolimit") else (key, value)
-
-
-def first_edges(tree: BettingTree, street: int) -> NDArray[np.int64]:
-    """The first edge of each node of a street, counted from the street's first, and the end."""
-    nodes = tree.nodes_of(street)
-    first = tree.first[nodes.start : nodes.stop + 1].astype(np.int64)
-    from_zero: NDArray[np.int64] = first - first[0]
-    return from_zero
-
-
-def _check_tree(tree: BettingTree, game: Game) -> None:
-    """Raise `TreeError` if the arrays make no tree of whole hands of this game: all indices must be in bounds."""
-    nodes, edges, leaves = tree.num_nodes, tree.num_edges, len(tree.pays)
-    ok = (
-        nodes > 0
-        and tree.street.shape == tree.player.shape == (nodes,)
-        and tree.committed.shape == (nodes, 2)
-        and tree.first.shape == (nodes + 1,)
-        and tree.does.shape == tree.leads.shape == (edges,)
-        and tree.folder.shape == tree.pays.shape == (leaves,)
-        and tree.root_at.ndim == tree.street_at.ndim == 1
-        and tree.street_at.shape == (game.num_rounds + 1,)
-        and _climbs(tree.first, 1, edges)
-        and _climbs(tree.root_at, 1, nodes)
-        and _climbs(tree.street_at, 0, len(tree.root_at) - 1)
-        and tree.street_at[1] == 1
-        and bool((tree.player < 2).all())
-        and bool((tree.does >= -1).all())
-        and bool((tree.committed >= 0).all())
-        and np.array_equal(tree.street, np.repeat(np.arange(game.num_rounds), _nodes_by_street(tree)))
-        and bool(((tree.leads < nodes) & (tree.leads >= -leaves)).all())
-        and bool((tree.leads[tree.leads >= 0] > _node_of_edge(tree)[tree.leads >= 0]).all())
-    )
-    if not ok:
-        raise TreeError("its arrays do not fit together: expected the betting of whole hands of the game")
-
-
-def _climbs(array: NDArray[np.int32], least: int, last: int) -> bool:
-    steps = np.diff(array.astype(np.int64))
-    return len(array) > 1 and array[0] == 0 and array[-1] == last and bool((steps >= least).all())
-
-
-def _nodes_by_street(tree: BettingTree) -> NDArray[np.int64]:
-    ends = tree.root_at[tree.street_at].astype(np.int64)
-    counts: NDArray[np.int64] = ends[1:] - ends[:-1]
-    return counts
-
-
-def _node_of_edge(tree: BettingTree) -> NDArray[np.int64]:
-    return np.repeat(np.arange(tree.num_nodes), np.diff(tree.first))

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from machine.errors import ParatusError
-from protocol.arrays import I32, U8
+from protocol.arrays import I32, I64, U8
 from protocol.game import Game
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, apply, start
 from solver.menu import Menu
@@ -50,7 +50,7 @@ _ARRAYS: Final = {
 }
 
 
-class TreeError(ParatusError):
+class BettingTreeError(ParatusError):
     """A betting tree that cannot be built as asked, or arrays that are none."""
 
 
@@ -83,7 +83,7 @@ class BettingTree:
         for name, dtype in _ARRAYS.items():
             array: npt.NDArray[Any] = getattr(self, name)
             if array.dtype != dtype or not array.flags.c_contiguous:
-                raise TreeError(f"{name} is {array.dtype}{array.shape}: expected {np.dtype(dtype)}")
+                raise BettingTreeError(f"{name} is {array.dtype}{array.shape}: expected {np.dtype(dtype)}")
             array.flags.writeable = False
 
     @property
@@ -119,6 +119,13 @@ class BettingTree:
         first, last = self.root_at[self.street_at[street]], self.root_at[self.street_at[street + 1]]
         return range(int(first), int(last))
 
+    def first_edges(self, street: int) -> I64:
+        """The first edge of each node of a street, counted from the street's first, and the end."""
+        nodes = self.nodes_of(street)
+        first = self.first[nodes.start : nodes.stop + 1].astype(np.int64)
+        from_zero: I64 = first - first[0]
+        return from_zero
+
     def walk(self, state: State) -> Iterator[tuple[int, State]]:
         """Every node with its state, from the state of the first."""
         waiting = [(0, state)]
@@ -127,6 +134,32 @@ class BettingTree:
             yield node, here
             after = [edge for edge in self.edges(node) if self.leads[edge] >= 0]
             waiting += [(int(self.leads[edge]), apply(here, self.action(edge))) for edge in after]
+
+    def check_whole(self, game: Game) -> None:
+        """Raise `BettingTreeError` unless this is a tree of whole hands of that game, with all indices in bounds."""
+        nodes, edges, leaves = self.num_nodes, self.num_edges, len(self.pays)
+        ok = (
+            nodes > 0
+            and self.street.shape == self.player.shape == (nodes,)
+            and self.committed.shape == (nodes, 2)
+            and self.first.shape == (nodes + 1,)
+            and self.does.shape == self.leads.shape == (edges,)
+            and self.folder.shape == self.pays.shape == (leaves,)
+            and self.root_at.ndim == self.street_at.ndim == 1
+            and self.street_at.shape == (game.num_rounds + 1,)
+            and _climbs(self.first, 1, edges)
+            and _climbs(self.root_at, 1, nodes)
+            and _climbs(self.street_at, 0, len(self.root_at) - 1)
+            and self.street_at[1] == 1
+            and bool((self.player < 2).all())
+            and bool((self.does >= -1).all())
+            and bool((self.committed >= 0).all())
+            and np.array_equal(self.street, np.repeat(np.arange(game.num_rounds), _nodes_by_street(self)))
+            and bool(((self.leads < nodes) & (self.leads >= -leaves)).all())
+            and bool((self.leads[self.leads >= 0] > _node_of_edge(self)[self.leads >= 0]).all())
+        )
+        if not ok:
+            raise BettingTreeError("its arrays do not fit together: expected the betting of whole hands of the game")
 
     @cached_property
     def digest(self) -> str:
@@ -148,15 +181,30 @@ class BettingTree:
         return cls(**{name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS})
 
 
+def _climbs(array: I32, least: int, last: int) -> bool:
+    steps = np.diff(array.astype(np.int64))
+    return len(array) > 1 and array[0] == 0 and array[-1] == last and bool((steps >= least).all())
+
+
+def _nodes_by_street(tree: BettingTree) -> I64:
+    ends = tree.root_at[tree.street_at].astype(np.int64)
+    counts: I64 = ends[1:] - ends[:-1]
+    return counts
+
+
+def _node_of_edge(tree: BettingTree) -> I64:
+    return np.repeat(np.arange(tree.num_nodes), np.diff(tree.first))
+
+
 def build_tree(
     game: Game, menu: Menu, *, root: State | None = None, max_nodes: int = 2_000_000, tell: Callable[[int], object] = id
 ) -> BettingTree:
     """The tree of a game, or from a later state on; `tell` hears how many nodes there are."""
     root = root or start(game)
     if game.num_players != 2:
-        raise TreeError(f"a game of {game.num_players} players: expected two")
+        raise BettingTreeError(f"a game of {game.num_players} players: expected two")
     if root.actor is None:
-        raise TreeError(f"a tree cannot begin at {root.betting!r}: the hand is over")
+        raise BettingTreeError(f"a tree cannot begin at {root.betting!r}: the hand is over")
     return _Grower(menu, max_nodes, tell).grow(root)
 
 
@@ -228,7 +276,7 @@ class _Grower:
 
     def _check(self) -> None:
         if len(self._nodes) > self._max_nodes:
-            raise TreeError(f"the betting tree has more than {self._max_nodes:,} decisions: offer fewer sizes")
+            raise BettingTreeError(f"the betting tree has more than {self._max_nodes:,} decisions: offer fewer sizes")
         if len(self._nodes) % 1000 == 0:
             self._tell(len(self._nodes))
 

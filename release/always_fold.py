@@ -19,7 +19,8 @@ import numpy.typing as npt
 from blueprints.cards.features import RIVER, multiplicities
 from blueprints.cards.interface import Cards
 from blueprints.cards.kernels.strengths import DEAD, RIVER_STRENGTH, river_strengths
-from blueprints.storage import TOTAL, Blueprint
+from blueprints.rounding import TOTAL
+from blueprints.storage import Blueprint
 from blueprints.tree import CALLED, FOLDED, NOBODY, BettingTree
 from protocol.arrays import F64
 from protocol.cards import Card
@@ -33,7 +34,7 @@ _STREETS: Final = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class FoldedStreet:
     """The blueprint's decision of a street, after nothing but checks and calls."""
 
     gains: F64
@@ -43,16 +44,16 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Line:
+class FoldedHand:
     """What can happen to the blueprint in one seat."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[FoldedStreet, ...]
     """By street, as far as the hand goes."""
     ends: int
     """Chips: won, where the other folds before the blueprint acts; else what a showdown pays."""
 
 
-def line_of(blueprint: Blueprint, player: int) -> Line:
+def line_of(blueprint: Blueprint, player: int) -> FoldedHand:
     """Follow the tree: the other folds where it can and checks where it cannot."""
     tree, node, steps = blueprint.tree, 0, []
     while True:
@@ -65,13 +66,13 @@ def line_of(blueprint: Blueprint, player: int) -> Line:
                 raise BlueprintError(f"{blueprint.path}: more than one decision a street against a player who folds")
             shares = blueprint.rows(node) / TOTAL
             won = [0 if what == CALLED else _chips(tree, edge) for what, edge in zip(does, edges, strict=True)]
-            steps.append(Step(np.array(won) @ shares, shares[does == CALLED].sum(axis=0)))
+            steps.append(FoldedStreet(np.array(won) @ shares, shares[does == CALLED].sum(axis=0)))
             if CALLED not in does:
-                return Line(tuple(steps), 0)
+                return FoldedHand(tuple(steps), 0)
             passive = edges[int(np.flatnonzero(does == CALLED)[0])]
         leads = int(tree.leads[passive])
         if leads < 0:
-            return Line(tuple(steps), int(tree.pays[~leads]))
+            return FoldedHand(tuple(steps), int(tree.pays[~leads]))
         node = leads
 
 
@@ -85,7 +86,7 @@ def _chips(tree: BettingTree, edge: int) -> int:
     return int(tree.pays[leaf])
 
 
-def on_board(line: Line, cards: Cards, board: Sequence[Card], strengths: npt.NDArray[np.uint16]) -> float:
+def on_board(line: FoldedHand, cards: Cards, board: Sequence[Card], strengths: npt.NDArray[np.uint16]) -> float:
     """Chips a hand: the mean over all pairs of hands that a board of five allows, and over the orders of its cards.
 
     `strengths` [hand] are those of `blueprints.cards.kernels.strengths`.

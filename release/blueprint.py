@@ -1,6 +1,7 @@
 """What a blueprint is worth: `python -m release.blueprint FILE [--run FOLDER]`, in Markdown or as JSON.
 
-All is expectation over every pair of hands on sampled boards (`blueprints.train.contest`), within the bets of the tree:
+All is expectation over every pair of hands on sampled boards (`blueprints.train.measures.contest`), within the bets of
+the tree:
 
 - against players who always fold, always call, or choose uniformly among the actions of the tree; the first in hold'em
   over all boards too, exactly (`release.always_fold`);
@@ -27,14 +28,14 @@ import numpy.typing as npt
 from benchmarks.machine import revision
 from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.interface import Cards
+from blueprints.rounding import TOTAL, quantise_nodes
 from blueprints.shipped import shipped_blueprint, tables_folder
-from blueprints.storage import CENTROIDS, TOTAL, Blueprint, first_edges, quantise_nodes
+from blueprints.storage import CENTROIDS, Blueprint
 from blueprints.train.checkpoint import CHECKPOINT, Checkpoint, Identity, Period, read_checkpoint
-from blueprints.train.contest import Score, Side, contest
-from blueprints.train.merge import merge, share_of
+from blueprints.train.measures.contest import Contestant, ContestScore, contest
+from blueprints.train.merge import BOARDS, FileMerge
 from blueprints.train.trainer import make_sampler
 from blueprints.tree import CALLED, FOLDED, BettingTree
-from bot.blueprints.merge import BOARDS, check_alike
 from machine.errors import ParatusError
 from machine.progress import ShareBar, short
 from protocol.arrays import F32, F64
@@ -62,7 +63,7 @@ def evaluate(
         averages = merged_averages(parts, blueprint, cards, threads)
     game, tree = blueprint.game, blueprint.tree
     streets = range(game.num_rounds)
-    mine = Side([blueprint.strategy(street) for street in streets], cards)
+    mine = Contestant([blueprint.strategy(street) for street in streets], cards)
     report: Report = {
         "blueprint": blueprint.name,
         "hash": blueprint.digest,
@@ -76,7 +77,7 @@ def evaluate(
         report["preflop"] = preflop(blueprint)
         report["always-fold, all boards"] = against_folds(blueprint, cards)
 
-    def play(name: str, other: Side, count: int) -> Score:
+    def play(name: str, other: Contestant, count: int) -> ContestScore:
         with ShareBar(name, "blueprint") as bar:
             return contest(
                 game, tree, mine, other, boards=count, seed=1, threads=threads,
@@ -84,11 +85,11 @@ def evaluate(
             )  # fmt: skip
 
     for name in BASELINES:
-        other = Side([baseline(tree, street, cards.counts[street], name) for street in streets], cards)
+        other = Contestant([baseline(tree, street, cards.counts[street], name) for street in streets], cards)
         report["expectation"][name] = _mbb(play(name, other, boards), game.blind)
     report["self-play"] = _mbb(play("self-play", mine, self_boards), game.blind)
     if averages is not None:
-        report["8 bits against 32"] = _mbb(play("8 bits", Side(averages, cards), boards), game.blind)
+        report["8 bits against 32"] = _mbb(play("8 bits", Contestant(averages, cards), boards), game.blind)
     return report
 
 
@@ -134,17 +135,13 @@ def averages_of(run: Path, blueprint: Blueprint, cards: Cards) -> tuple[F32, ...
 def merged_averages(parts: Sequence[Path], blueprint: Blueprint, cards: Cards, threads: int) -> tuple[F32, ...]:
     """What files were merged to before it was rounded; `BlueprintError` if that is not this blueprint."""
     files = [Blueprint.open(path, verify=True) for path in parts]
-    check_alike(files)
-    shares = list(map(share_of, files))
-    first = files[0]
+    merge, first = FileMerge(files), files[0]
     if (first.tree.digest, first.header.cards) != (blueprint.tree.digest, blueprint.header.cards):
         raise BlueprintError(f"{first.path}: of other bets or buckets than {blueprint.path}: expected its parts")
     with ShareBar("merges again", "blueprint") as bar:
-        averages = merge(
-            blueprint.game, blueprint.tree, cards, shares, boards=BOARDS, threads=threads, tell=bar.show
-        )  # fmt: skip
+        averages = merge.merge(cards, threads=threads, tell=bar.show)
     for street, average in enumerate(averages):
-        edges = first_edges(blueprint.tree, street)
+        edges = blueprint.tree.first_edges(street)
         if len(average) and not np.array_equal(quantise_nodes(average, edges), blueprint.strategy(street)):
             raise BlueprintError(
                 f"{blueprint.path}: not what {', '.join(map(str, parts))} merge to on {BOARDS:,} boards: expected that"
@@ -200,7 +197,7 @@ def preflop(blueprint: Blueprint) -> Report:
     return report
 
 
-def _mbb(score: Score, blind: tuple[int, ...]) -> Report:
+def _mbb(score: ContestScore, blind: tuple[int, ...]) -> Report:
     per = 1000 / max(blind)
     data = asdict(score)
     return {

@@ -40,6 +40,7 @@ from blueprints.settings import settings_text
 from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
 from blueprints.train.checkpoint import log_text, read_checkpoint, read_log
+from blueprints.train.job import blueprint_file
 from blueprints.train.trainer import NOTHING_YET
 from machine.errors import ParatusError
 from machine.files import whole_file
@@ -74,7 +75,7 @@ def ship(
         name, log = source.name, _logs(source, options.log) if options.log else _last_line(source)
     else:
         name = str(read_checkpoint(run).identity.settings["name"])
-        source = Blueprint.open(file or run / f"{name}.blueprint", verify=True)
+        source = Blueprint.open(file or blueprint_file(run, name), verify=True)
         log = log_text(log_of(run, source))
     _tell(f"{source.path} is measured over all hands first; then come matches, which take longer")
     report = evaluate(source, run, options.part, options.boards, options.self_boards, options.threads)

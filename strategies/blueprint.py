@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprints.lookup import Draw, Lookup
+from blueprints.rounding import TOTAL
 from blueprints.shipped import tables_folder
-from blueprints.storage import TOTAL
 from machine.errors import ConfigError
 from protocol.errors import BlueprintError
 from protocol.game import Game

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from blueprints.lookup import Found
+    from blueprints.lookup import BlueprintPolicy
 
 OFF_TREE: Final = ("translated", "jumps", "replaced")
 _NODE: Final = "node"
 
 
-def off_tree_details(found: Found) -> str:
+def off_tree_details(found: BlueprintPolicy) -> str:
     """For the log, as JSON."""
     counts = {"translated": found.place.translated, "jumps": found.place.jumps, "replaced": found.replaced}
     return json.dumps({_NODE: found.place.node, **{name: count for name, count in counts.items() if count}})

@@ -29,8 +29,8 @@ from blueprints.cards.interface import Cards
 from blueprints.settings import load_settings
 from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint
-from blueprints.train.contest import WIDTH, Side, play
-from blueprints.train.public import PublicSampling
+from blueprints.train.measures.contest import WIDTH, Contestant, play
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.tree import build_tree
 from machine.errors import ParatusError
 from machine.progress import ShareBar, short
@@ -63,7 +63,7 @@ _DEPTHS: Final = 25, 50, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ButtonSubject:
     """A betting game."""
 
     name: str
@@ -72,7 +72,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ButtonResult:
     """What came of it."""
 
     name: str
@@ -93,26 +93,26 @@ def sizes(button: dict[str, str], blind: dict[str, str]) -> Menu:
     return parse_menu("; ".join(parts))
 
 
-def subjects() -> list[Subject]:
+def subjects() -> list[ButtonSubject]:
     """The rows of the table: limit hold'em first, then `small`, to which all others are compared."""
     limit = load_game("holdem.limit.2p.reverse_blinds").game
     game = load_game("holdem.nolimit.2p.reverse_blinds").game
     few = sizes(_FEW, _FEW)
     rows = [
-        Subject("limit hold'em", limit, parse_menu("a")),
-        Subject("few sizes (`small`)", game, few),
-        Subject("more sizes for the big blind", game, sizes(_FEW, _MANY_BLIND)),
-        Subject("more sizes for the button", game, sizes(_MANY_BUTTON, _FEW)),
-        Subject("the sizes of `standard`, for both", game, load_settings("standard").load_menu()),
-        Subject("few sizes, the button may not just call", game, replace(few, limp=False)),
+        ButtonSubject("limit hold'em", limit, parse_menu("a")),
+        ButtonSubject("few sizes (`small`)", game, few),
+        ButtonSubject("more sizes for the big blind", game, sizes(_FEW, _MANY_BLIND)),
+        ButtonSubject("more sizes for the button", game, sizes(_MANY_BUTTON, _FEW)),
+        ButtonSubject("the sizes of `standard`, for both", game, load_settings("standard").load_menu()),
+        ButtonSubject("few sizes, the button may not just call", game, replace(few, limp=False)),
     ]
     for depth in _DEPTHS:
         stack = depth * max(game.blind)
-        rows.append(Subject(f"few sizes, {depth} big blinds", replace(game, stack=(stack, stack)), few))
+        rows.append(ButtonSubject(f"few sizes, {depth} big blinds", replace(game, stack=(stack, stack)), few))
     return rows
 
 
-def measure(subject: Subject, cards: Cards, *, walks: int, boards: int, seed: int, threads: int) -> Found:
+def measure(subject: ButtonSubject, cards: Cards, *, walks: int, boards: int, seed: int, threads: int) -> ButtonResult:
     """Train, play."""
     begun = time.monotonic()
     game, tree = subject.game, build_tree(subject.game, subject.menu)
@@ -123,7 +123,7 @@ def measure(subject: Subject, cards: Cards, *, walks: int, boards: int, seed: in
             sampler.period(period, float(period), lot)
             bar.show(ends[period] / (walks + boards))
         averages = sampler.averages()
-        side = Side(averages, cards)
+        side = Contestant(averages, cards)
         won = play(
             game, tree, side, side, boards=boards, rng=np.random.default_rng((seed, _OTHERS)), threads=threads,
             tell=lambda played: bar.show((walks + len(played)) / (walks + boards)),
@@ -131,10 +131,12 @@ def measure(subject: Subject, cards: Cards, *, walks: int, boards: int, seed: in
     chosen = averages[0][: int(tree.first[1])]  # where play begins
     shares = chosen / chosen.sum(axis=0) @ class_weights()
     opens = {str(action): round(float(share), 4) for action, share in zip(tree.actions(0), shares, strict=True)}
-    return Found(subject.name, tree.num_nodes, won[:, BUTTON] * 1000 / max(game.blind), opens, time.monotonic() - begun)
+    return ButtonResult(
+        subject.name, tree.num_nodes, won[:, BUTTON] * 1000 / max(game.blind), opens, time.monotonic() - begun
+    )
 
 
-def report(found: Sequence[Found], walks: int, seed: int) -> dict[str, Any]:
+def report(found: Sequence[ButtonResult], walks: int, seed: int) -> dict[str, Any]:
     """Means, with 95 % intervals of the boards alone; `more` than few sizes, on the same boards."""
     base = found[1].button_mbb if len(found) > 1 else None
     rows = []

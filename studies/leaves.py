@@ -29,7 +29,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.machine import describe
-from blueprints.values.leaves import SampledLeaves, Settled
+from blueprints.values.leaves import RunOutDraws, SampledLeaves, Settled
 from blueprints.values.margins import margins_of, run_out_ranks
 from machine.cores import available_cores
 from machine.progress import duration_text
@@ -178,7 +178,7 @@ class _Judge:
         """[leaf, continuation, hand] of both players: means over run-outs, or over every second one."""
         leaves = SampledLeaves(
             street.game, self._search._rollouts, self._search._lookup, self._spot.board,
-            street.solver.tree.continuations, 7_000_000 + self._seed,
+            street.solver.tree.continuations, RunOutDraws(7_000_000 + self._seed),
             settled=Settled(street.game, self._spot.board, self._margins),
         )  # fmt: skip
         totals, count = [np.zeros(each.shape) for each in reaches], 0

@@ -38,7 +38,7 @@ from blueprints.lookup import Lookup
 from blueprints.settings import BlueprintSettings
 from blueprints.storage import Blueprint, write_blueprint
 from blueprints.tree import BettingTree, build_tree
-from blueprints.values.leaves import SampledLeaves, StreetGame
+from blueprints.values.leaves import RunOutDraws, SampledLeaves, StreetGame
 from blueprints.values.rollouts import Bias, Rollouts
 from machine.files import whole_file
 from machine.progress import duration_text
@@ -187,7 +187,7 @@ class Experiment:
         rollouts = Rollouts(self.game, lookup.blueprint.tree, lookup.cards, strategies, biases=biases(count), threads=1)
         street = StreetGame.of(start(self.game), OneBet().mixed(US), max_nodes=100)
         chosen = continuations(chooser, count)
-        leaves = SampledLeaves(street, rollouts, lookup, (), chosen, seed)
+        leaves = SampledLeaves(street, rollouts, lookup, (), chosen, RunOutDraws(seed))
         everyone = np.ones(len(hands_of(self.game)))
         solver = LimitedSolver(street.tree(chosen), (everyone, everyone), leaves)
         solver.solve(iterations)

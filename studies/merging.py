@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from blueprints.cards.exact import ExactCards
-from blueprints.train.exploit import Measure
+from blueprints.train.measures.exploitability import Measure
 from blueprints.train.merge import Share, merge
-from blueprints.train.public import PublicSampling
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree, build_tree
 from protocol.game import load_game

@@ -23,9 +23,9 @@ from benchmarks.solver import OWN, load_spots
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.interface import Buckets, Cards
 from blueprints.settings import Sampling, TrainerSettings
-from blueprints.train.exploit import Measure
-from blueprints.train.external import ExternalSampling
-from blueprints.train.public import PublicSampling
+from blueprints.train.external.sampling import ExternalSampling
+from blueprints.train.measures.exploitability import Measure
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.train.trainer import Sampler
 from blueprints.tree import build_tree
 from bot.solve.spots import root_state

@@ -4,7 +4,7 @@
 
 Trains so many periods, writes the strategy in 8 bits, and goes on in four ways: with its own regrets; from the file, as
 `paratus blueprint train --begin-from` does, for as many periods beyond those that follow the file; from nothing, for as
-many as all of these; and from the file without taking up what it took (following it, and then learning as a run does
+many as all of these; and from the file without counting what it cost (following it, and then learning as a run does
 that has just begun). Prints what each wins against the file and against the first, over all pairs of hands on boards.
 """
 
@@ -22,15 +22,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import describe
-from blueprints.cards.centroids import build_centroids
-from blueprints.cards.holdem import HoldemCards
+from blueprints.cards.interface import Cards
 from blueprints.settings import BlueprintSettings, load_settings
 from blueprints.shipped import tables_folder
-from blueprints.storage import Blueprint, Training, write_blueprint
-from blueprints.train.checkpoint import Begun
-from blueprints.train.contest import Side, contest
-from blueprints.train.trainer import FOLLOWED, Beginning, Run, Tables, make_sampler
-from blueprints.tree import BettingTree, build_tree
+from blueprints.storage import Blueprint
+from blueprints.train.job import TrainingJob
+from blueprints.train.measures.contest import Contestant, contest
+from blueprints.train.trainer import FOLLOWED_PERIODS, Run, Tables, make_sampler
+from blueprints.tree import BettingTree
 
 
 def main() -> None:
@@ -49,41 +48,32 @@ def main() -> None:
 
 
 def _measure(settings: BlueprintSettings, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    game, begun = settings.load_game(), time.monotonic()
-    tree, centroids = build_tree(game, settings.load_menu()), build_centroids(settings.cards)
-    cards = HoldemCards.open(centroids, tables_folder())
+    begun, first = time.monotonic(), TrainingJob(settings, folder / "first", tables_folder())
+    game, tree, cards = settings.load_game(), first.run.tree, first.run.cards
 
     def tell(what: str) -> None:
         print(f"{time.monotonic() - begun:.0f} s: {what}", file=sys.stderr, flush=True)
-
-    def run(name: str, beginning: Beginning | None = None) -> Run:
-        return Run(folder / name, settings, tree, cards, beginning=beginning)
 
     def train(what: Run, periods: int) -> Tables:
         what.go_on(lambda last: last.number >= periods)
         tell(f"{what.last.number} periods, {what.last.core_seconds:.0f} core seconds")
         return [table.copy() for table in what.sampler.averages()]
 
-    first = run("first")
-    tables = train(first, options.periods)
-    path = folder / "file.blueprint"
-    write_blueprint(
-        path, settings=settings, game=game, tree=tree, cards=centroids, averages=tables, training=Training()
-    )
-    file = Blueprint.open(path)
-    followed = file.strategies()
-    took = Begun(file.digest, first.last.number, first.last.walks, first.last.updates, first.last.core_seconds)
+    train(first.run, options.periods)
+    first.write()
+    followed = Blueprint.open(first.file).strategies()
+    started = TrainingJob(settings, folder / "started", tables_folder(), start_file=first.file)
     total = options.periods + options.more
     found = {
-        "went on": train(first, total),
-        "begun from the file": train(run("begun", Beginning(followed, took)), total + FOLLOWED),
-        "from nothing": train(run("cold"), FOLLOWED + options.more),
+        "went on": train(first.run, total),
+        "begun from the file": train(started.run, total + FOLLOWED_PERIODS),
+        "from nothing": train(Run(folder / "cold", settings, tree, cards), FOLLOWED_PERIODS + options.more),
         "file followed only": _followed_only(settings, tree, cards, followed, options),
     }
     tell("comparing")
 
     def against(one: Tables, other: Tables) -> list[float]:
-        score = contest(game, tree, Side(one, cards), Side(other, cards), boards=options.boards, seed=5)
+        score = contest(game, tree, Contestant(one, cards), Contestant(other, cards), boards=options.boards, seed=5)
         unit = 1000 / max(game.blind)
         return [round(unit * score.chips, 1), round(unit * score.interval_chips, 1)]
 
@@ -95,13 +85,13 @@ def _measure(settings: BlueprintSettings, folder: Path, options: argparse.Namesp
 
 
 def _followed_only(
-    settings: BlueprintSettings, tree: BettingTree, cards: HoldemCards, followed: Tables, options: argparse.Namespace
+    settings: BlueprintSettings, tree: BettingTree, cards: Cards, followed: Tables, options: argparse.Namespace
 ) -> Sequence[np.ndarray[Any, Any]]:
-    """As runs began until they took up what a file had cost."""
+    """As runs started from a file until they counted what that had cost."""
     other = settings.model_copy(update={"trainer": settings.trainer.model_copy(update={"seed": 2})})
     sampler = make_sampler(other, tree, cards, 1)
-    for number in range(1, FOLLOWED + options.more + 1):
-        sampler.period(number, float(number), options.walks, followed if number <= FOLLOWED else None)
+    for number in range(1, FOLLOWED_PERIODS + options.more + 1):
+        sampler.period(number, float(number), options.walks, followed if number <= FOLLOWED_PERIODS else None)
     return sampler.averages()
 
 

@@ -14,7 +14,7 @@ from blueprint_files import HOLDEM, folder, opened, write
 from blueprints.cards.features import RIVER, multiplicities
 from blueprints.cards.kernels.strengths import river_strengths
 from blueprints.storage import Blueprint
-from blueprints.train.public import Walker
+from blueprints.train.public.walker import Walker
 from protocol.hands import NUM_HANDS, canonical_boards, hand_cards_array
 from protocol.kernels import rank_tables
 from release.always_fold import exact_value, line_of, on_board

@@ -17,9 +17,10 @@ from hypothesis.extra.numpy import arrays
 
 from blueprints.cards.exact import ExactCards
 from blueprints.container import MAGIC, Container, write_container
-from blueprints.rounding import round_nodes
+from blueprints.kernels import round_nodes
+from blueprints.rounding import quantise_nodes
 from blueprints.settings import BlueprintSettings
-from blueprints.storage import Blueprint, game_hash, quantise_nodes, write_blueprint
+from blueprints.storage import Blueprint, game_hash, write_blueprint
 from blueprints.tree import build_tree
 from protocol.errors import BlueprintError
 from protocol.game import game_text, load_game

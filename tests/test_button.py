@@ -10,14 +10,14 @@ from blueprints.cards.settings import CardSettings
 from blueprints.settings import load_settings
 from blueprints.tree import build_tree
 from protocol.state import Raise, start
-from studies.button import Found, Subject, main, measure, report, sizes, subjects, text
+from studies.button import ButtonResult, ButtonSubject, main, measure, report, sizes, subjects, text
 
 
-def tree_of(subject: Subject) -> str:
+def tree_of(subject: ButtonSubject) -> str:
     return build_tree(subject.game, subject.menu).digest
 
 
-def raises(subject: Subject, betting: str) -> int:
+def raises(subject: ButtonSubject, betting: str) -> int:
     """How many sizes there are after it."""
     tree = build_tree(subject.game, subject.menu)
     (node,) = [node for node, state in tree.walk(start(subject.game)) if state.betting == betting]
@@ -53,7 +53,7 @@ def test_a_game_is_trained_and_plays_itself() -> None:
 def test_games_are_compared_board_by_board() -> None:
     """Luck of the boards that all share is no difference."""
     luck = np.array([-500.0, 0.0, 500.0, 100.0])
-    rows = [Found(name, 10, luck + more, {"fold": 0.25, "raise to 250": 0.75}, 1.0)
+    rows = [ButtonResult(name, 10, luck + more, {"fold": 0.25, "raise to 250": 0.75}, 1.0)
             for name, more in (("limit", 80.0), ("few", 100.0), ("many", 130.0))]  # fmt: skip
     data = report(rows, 40, 1)
     assert [row["more_mbb"] for row in data["games"]] == [None, None, (30.0, 0.0)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from trained import short_deck
 
-from blueprints.train.contest import Side, contest, play
+from blueprints.train.measures.contest import Contestant, contest, play
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -14,7 +14,7 @@ def test_against_itself_it_wins_what_it_wins_from_its_twin(threads: int) -> None
     """To the last bit; and what one position wins the other loses."""
     here = short_deck()
     tables = here.learnt(1, 3, 20)
-    side, twin = Side(tables, here.cards), Side([table.copy() for table in tables], here.cards)
+    side, twin = Contestant(tables, here.cards), Contestant([table.copy() for table in tables], here.cards)
     itself, other = [
         play(here.game, here.tree, side, each, boards=30, rng=np.random.default_rng(4), threads=threads)
         for each in (side, twin)
@@ -26,7 +26,7 @@ def test_against_itself_it_wins_what_it_wins_from_its_twin(threads: int) -> None
 
 def test_a_score_is_told_from_the_second_board_on() -> None:
     here, told = short_deck(), []
-    sides = [Side(here.learnt(seed, 2, 20), here.cards) for seed in (1, 2)]
+    sides = [Contestant(here.learnt(seed, 2, 20), here.cards) for seed in (1, 2)]
     score = contest(
         here.game, here.tree, *sides, boards=4, seed=3, tell=lambda board, score: told.append((board, score))
     )

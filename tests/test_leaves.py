@@ -11,7 +11,7 @@ from blueprint_files import HOLDEM, cards_of, opened, small_game
 from test_rollouts import Plain
 
 from blueprints.lookup import Lookup
-from blueprints.values.leaves import SampledLeaves, Settled, StreetGame
+from blueprints.values.leaves import RunOutDraws, SampledLeaves, Settled, StreetGame
 from blueprints.values.margins import margins_of, run_out_ranks
 from blueprints.values.rollouts import BIASES, Bias, Rollouts
 from protocol.cards import parse_cards
@@ -116,7 +116,7 @@ def test_all_run_outs_together_give_exact_values() -> None:
     strategies = [blueprint.strategy(street) for street in range(2)]
     rollouts = EveryRunOut(deck_game, blueprint.tree, lookup.cards, strategies, biases=biases).all_of(())
     game = StreetGame.of(start(deck_game), parse_menu("70%,a / 100%,a; cap 2"), max_nodes=200)
-    leaves = SampledLeaves(game, rollouts, lookup, (), (3, 3), 1, run_outs=rollouts.count)
+    leaves = SampledLeaves(game, rollouts, lookup, (), (3, 3), RunOutDraws(1, rollouts.count))
     rng, hands = np.random.default_rng(5), hands_of(deck_game)
     reaches = tuple([rng.random((game.num_leaves, 3, len(hands))).astype(np.float32) for _ in range(2)])
     found = [values * leaves.factor for values in leaves((reaches[0], reaches[1]))]
@@ -172,11 +172,11 @@ def test_what_is_settled_on_a_flop_is_the_mean_over_all_run_outs() -> None:
         each[:, :, :1326] *= alive
         each[:, :, 1326:] = 0
     reaches = drawn[0], drawn[1]
-    every = SampledLeaves(game, silent, lookup, board, (2, 1), 1, run_outs=silent.count)
+    every = SampledLeaves(game, silent, lookup, board, (2, 1), RunOutDraws(1, silent.count))
     expected = [values * every.factor for values in every(reaches)]
     settled = Settled(game, board, margins_of(run_out_ranks(board), 2))
-    one = SampledLeaves(game, rollouts_of(lookup, BIASES[:2]), lookup, board, (2, 1), 1)
-    same = SampledLeaves(game, rollouts_of(lookup, BIASES[:2]), lookup, board, (2, 1), 1, settled=settled)
+    one = SampledLeaves(game, rollouts_of(lookup, BIASES[:2]), lookup, board, (2, 1), RunOutDraws(1))
+    same = SampledLeaves(game, rollouts_of(lookup, BIASES[:2]), lookup, board, (2, 1), RunOutDraws(1), settled=settled)
     assert same.factor == 1.0
     for mean, sample, found in zip(expected, one(reaches), same(reaches), strict=True):
         for leaves in (game.folds, game.all_ins):
@@ -192,7 +192,7 @@ def test_a_sample_depends_on_the_seed_and_the_number_of_the_iteration_alone() ->
     board = parse_cards("Ks7h2d")
 
     def leaves(seed: int, reuse: int = 1) -> SampledLeaves:
-        return SampledLeaves(game, rollouts_of(lookup), lookup, board, (2, 1), seed, reuse=reuse)
+        return SampledLeaves(game, rollouts_of(lookup), lookup, board, (2, 1), RunOutDraws(seed, reuse=reuse))
 
     rng = np.random.default_rng(2)
     reaches = tuple([rng.random((game.num_leaves, count, 1328)).astype(np.float32) for count in (2, 1)])
@@ -219,8 +219,8 @@ def test_a_class_has_the_mean_of_its_hands() -> None:
     by_hand = [np.zeros((game.num_leaves, 1, 1328), np.float32) for _ in range(2)]
     for one, other in zip(by_hand, by_class, strict=True):
         one[..., :1326] = other[..., classes]
-    few = SampledLeaves(game, rollouts_of(lookup, (Bias(),)), lookup, (), (1, 1), 7, classes=classes)
-    all_hands = SampledLeaves(game, rollouts_of(lookup, (Bias(),)), lookup, (), (1, 1), 7)
+    few = SampledLeaves(game, rollouts_of(lookup, (Bias(),)), lookup, (), (1, 1), RunOutDraws(7), classes=classes)
+    all_hands = SampledLeaves(game, rollouts_of(lookup, (Bias(),)), lookup, (), (1, 1), RunOutDraws(7))
     assert (few.hands, all_hands.hands) == (169, 1326)
     for short, long in zip(few((by_class[0], by_class[1])), all_hands((by_hand[0], by_hand[1])), strict=True):
         for leaf in range(game.num_leaves):

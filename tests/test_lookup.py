@@ -18,7 +18,7 @@ from blueprints.lookup import Lookup
 from blueprints.settings import BlueprintSettings
 from blueprints.storage import Blueprint, write_blueprint
 from blueprints.translation import smaller_probability
-from blueprints.tree import TreeError, build_tree
+from blueprints.tree import BettingTreeError, build_tree
 from protocol.cards import cards_text
 from protocol.errors import BlueprintError
 from protocol.game import Game, load_game
@@ -377,7 +377,7 @@ def test_games_and_menus_drawn_at_random(tmp_path):
             continue
         try:
             tree = build_tree(game, parse_menu(menu), max_nodes=1000)
-        except TreeError:
+        except BettingTreeError:
             continue
         cards, settings = ExactCards(game), BlueprintSettings(name="random", menu=menu)
         averages = random_averages(tree, cards.counts, games)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,12 @@ import numpy as np
 import pytest
 from trained import Case, kuhn, leduc, no_limit_leduc, short_deck
 
-from blueprints.storage import MOST_REVISION_CHARS, Blueprint, OneRun, quantise_nodes, revisions_text
-from blueprints.train.contest import Side, contest
-from blueprints.train.merge import Share, merge
+from blueprints.rounding import quantise_nodes
+from blueprints.storage import MOST_REVISION_CHARS, Blueprint, TrainingRun, revisions_text
+from blueprints.train.measures.contest import Contestant, contest
+from blueprints.train.merge import BOARDS, Share, merge
 from blueprints.train.trainer import Tables
+from bot.blueprints.merge import add_arguments
 
 CONFIG = """\
 name = "leduc"
@@ -36,7 +39,7 @@ def at_random(here: Case) -> Tables:
 
 def seats(here: Case, mine: Tables, theirs: Tables) -> np.ndarray:
     """Chips that one wins in either seat, over the same boards whoever plays."""
-    sides = Side(mine, here.cards), Side(theirs, here.cards)
+    sides = Contestant(mine, here.cards), Contestant(theirs, here.cards)
     return np.array(contest(here.game, here.tree, *sides, boards=40, seed=2).seats_chips)
 
 
@@ -119,7 +122,7 @@ def test_merge(call, files, tmp_path):
     merged, parts = Blueprint.open(out, verify=True), [Blueprint.open(path) for path in (first, second)]
     assert json.loads(said)["hash"] == merged.digest
     training, each = merged.header.training, [part.header.training for part in parts]
-    assert training.runs == (OneRun(seed=1, walks=150), OneRun(seed=2, walks=300))
+    assert training.runs == (TrainingRun(seed=1, walks=150), TrainingRun(seed=2, walks=300))
     for name in ("walks", "updates", "periods", "core_seconds"):
         assert getattr(training, name) == sum(getattr(one, name) for one in each)
     assert training.revision == each[0].revision  # the same code, said once
@@ -145,11 +148,11 @@ def test_what_cannot_be_merged_is_refused_in_a_line(call, files, tmp_path):
     begun, external = (tmp_path / f"{name}.blueprint" for name in ("begun", "external"))
     first = files(1)  # so that the configuration is of its bets
     assert call("train", "leduc.toml", "--seed", 3, "--begin-from", first, "--periods", 14, "--out", begun)[0] == 0
-    assert Blueprint.open(begun).runs == (OneRun(seed=3, walks=700, before=(1,)),)
+    assert Blueprint.open(begun).runs == (TrainingRun(seed=3, walks=700, before=(1,)),)
     assert "700 walks with seed 3, begun from a file of seed 1" in " ".join(call("info", begun)[1].split())
     again = tmp_path / "again.blueprint"
     assert call("train", "leduc.toml", "--begin-from", begun, "--periods", 25, "--out", again)[0] == 0
-    assert Blueprint.open(again).runs == (OneRun(seed=1, walks=1250, before=(1, 3)),)
+    assert Blueprint.open(again).runs == (TrainingRun(seed=1, walks=1250, before=(1, 3)),)
     with (tmp_path / "leduc.toml").open("a") as config:
         config.write('sampling = "external"\n')
     assert call("train", "leduc.toml", "--seed", 4, "--folder", "external", "--out", external)[0] == 0
@@ -180,3 +183,10 @@ def test_revisions_of_many_runs_fit_in_a_header():
     assert revisions_text([each[0], each[0]]) == each[0]
     assert revisions_text(each) == f"{each[0]}; …; {each[-1]}"
     assert len(revisions_text(each)) <= MOST_REVISION_CHARS
+
+
+def test_the_help_names_the_default_number_of_boards() -> None:
+    """It is written there again, since the module that knows it takes long to import."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert f"default: {BOARDS} --threads" in " ".join(parser.format_help().split())

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from trained import Case, kuhn, leduc, no_limit_leduc, short_deck
 
-from blueprints.train.respond import respond
+from blueprints.train.measures.contest import Contestant
+from blueprints.train.measures.respond import respond
 from bot import cli
 
 
@@ -22,7 +23,7 @@ def test_it_finds_nearly_all_that_a_best_response_wins_and_never_more(
     here = make_case()
     tables = here.learnt(1, 5, 20)
     exact = here.measure().exploitability(tables).chips
-    score = respond(here.game, here.tree, here.cards, tables, boards=boards, test_boards=1500, seed=3)
+    score = respond(here.game, here.tree, Contestant(tables, here.cards), boards=boards, test_boards=1500, seed=3)
     assert score.chips > 0.9 * exact
     assert score.chips < exact + score.interval_chips + 1e-6 * exact
 
@@ -31,7 +32,7 @@ def test_against_what_is_nearly_optimal_it_wins_nearly_nothing() -> None:
     here = leduc()
     tables = here.learnt(1, 200, 100)
     exact = here.measure().exploitability(tables).chips
-    score = respond(here.game, here.tree, here.cards, tables, boards=4000, test_boards=1500, seed=3)
+    score = respond(here.game, here.tree, Contestant(tables, here.cards), boards=4000, test_boards=1500, seed=3)
     assert exact < 0.05
     assert score.chips < exact + score.interval_chips
 
@@ -41,7 +42,12 @@ def test_from_next_to_nothing_it_plays_as_the_strategy_does() -> None:
     here, told = leduc(), []
     tables = here.learnt(1, 20, 50)
     score = respond(
-        here.game, here.tree, here.cards, tables, boards=1, test_boards=50, tell=lambda what, share: told.append(share)
+        here.game,
+        here.tree,
+        Contestant(tables, here.cards),
+        boards=1,
+        test_boards=50,
+        tell=lambda what, share: told.append(share),
     )
     assert abs(score.chips) < 1e-6
     assert max(told) == 1.0

@@ -16,8 +16,8 @@ from trained import THIRD
 
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.interface import Buckets, Cards
-from blueprints.storage import quantise_nodes
-from blueprints.tree import CALLED, FOLDED, NOBODY, BettingTree, TreeError, build_tree
+from blueprints.rounding import quantise_nodes
+from blueprints.tree import CALLED, FOLDED, NOBODY, BettingTree, BettingTreeError, build_tree
 from blueprints.values.rollout_layout import cut
 from blueprints.values.rollouts import BIASES, Bias, Rollouts, subtrees
 from protocol.cards import Card, CardError
@@ -394,9 +394,9 @@ def test_what_is_refused() -> None:
         rollouts.values(roots, board, run_out, reaches.astype(np.float64))
     with pytest.raises(BlueprintError, match=r"expected float32\(2, 4, 1, 1326\)"):
         rollouts.values(roots[:1], board, run_out, reaches)
-    with pytest.raises(TreeError, match="roots of streets"):
+    with pytest.raises(BettingTreeError, match="roots of streets"):
         rollouts.values([roots[0], HUNL.roots(3)[0]], board, run_out, reaches)
-    with pytest.raises(TreeError, match="0 roots"):
+    with pytest.raises(BettingTreeError, match="0 roots"):
         rollouts.values([], board, run_out, reaches)
     with pytest.raises(BlueprintError, match="factors above 0"):
         Bias(fold=0.0)

@@ -16,8 +16,9 @@ from test_aivat import TrueValues
 
 from blueprints.cards.exact import ExactCards
 from blueprints.lookup import Lookup
-from blueprints.storage import TOTAL, Blueprint
-from blueprints.train.exploit import Measure
+from blueprints.rounding import TOTAL
+from blueprints.storage import Blueprint
+from blueprints.train.measures.exploitability import Measure
 from blueprints.values import bucket_values as selfplay
 from dealer_tools.scoring.blueprint_values import BlueprintValues
 from dealer_tools.scoring.holdings import Holdings

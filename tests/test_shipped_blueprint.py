@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blueprints.rounding import TOTAL
 from blueprints.settings import load_settings
 from blueprints.shipped import SHIPPED, SLUMBOT_STYLE, shipped_blueprint
-from blueprints.storage import TOTAL, Blueprint
+from blueprints.storage import Blueprint
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import NUM_CLASSES, hand_classes_array, parse_class
 from protocol.state import CALL, FOLD, Raise, start

@@ -15,13 +15,13 @@ from trained import KUHN, THIRD, Apart, Case, case, endgame, kuhn, leduc, no_lim
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.features import FLOP, RIVER, TURN, keys
 from blueprints.cards.kernels import places
-from blueprints.train import paths, samples
-from blueprints.train.exploit import exploitability
-from blueprints.train.external import ExternalSampling
-from blueprints.train.public import PublicSampling
-from blueprints.train.single import SingleHands, canonical, chance_of
-from blueprints.train.walk import Training
-from blueprints.tree import TreeError
+from blueprints.train.external.hands import SingleHands, canonical, chance_of
+from blueprints.train.external.kernels import paths, samples
+from blueprints.train.external.sampling import ExternalSampling
+from blueprints.train.measures.exploitability import exploitability
+from blueprints.train.public.kernels.types import Learnt
+from blueprints.train.public.sampling import PublicSampling
+from blueprints.tree import BettingTreeError
 from machine.errors import ConfigError
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_index, hands_of
@@ -106,7 +106,7 @@ def one_iteration(
         before = np.zeros_like(regrets) if follows else regrets
         learnt, average = before.copy(), np.zeros_like(regrets)
         played = regrets if follows else learnt
-        training = Training(learnt, average, np.float32(1.0), True)
+        training = Learnt(learnt, average, np.float32(1.0), True)
         walked = trainer._walker.walk(trainer._walker.ready(board), (played, played), training=training)
         added += learnt.astype(np.float64) - before
         averages += average
@@ -378,10 +378,10 @@ def test_what_cannot_be_trained_or_measured_is_refused() -> None:
     with pytest.raises(ConfigError, match="a board of 1 cards: expected 0 on street 0"):
         SingleHands.of(here.game, here.cards, board=here.game.deck()[:1])
     averages = here.external().averages()
-    with pytest.raises(TreeError, match=r"^averages of street 0 of shape \(3, 3\): expected"):
+    with pytest.raises(BettingTreeError, match=r"^averages of street 0 of shape \(3, 3\): expected"):
         exploitability(here.game, here.menu, [averages[0][:3], averages[1]], here.cards, here.tree)
     here, fewer = no_limit_leduc(), case(no_limit_leduc().game, "100%").tree
-    with pytest.raises(TreeError, match="the tree has no decision '' with 3 actions"):
+    with pytest.raises(BettingTreeError, match="the tree has no decision '' with 3 actions"):
         exploitability(here.game, here.menu, averages, here.cards, fewer)
 
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from trained import kuhn, short_deck
 
+from blueprints.boards.dealer import BoardDealer
+from blueprints.boards.kernels import number_buckets
 from blueprints.cards.interface import Cards
 from blueprints.cards.made_up import made_up_rows
 from blueprints.cards.settings import CardSettings
-from blueprints.train.buckets import find_pairs, number_buckets
-from blueprints.train.deals import Dealer
-from blueprints.train.public import Walker
+from blueprints.train.public.kernels.terminals import find_pairs
+from blueprints.train.public.walker import Walker
 from blueprints.tree import build_tree
 from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, Game, load_game
@@ -30,9 +31,9 @@ def subjects() -> list[tuple[Game, Cards]]:
     return [(HOLDEM, made_up_rows(CardSettings(flop=30, turn=40, river=20))), *small]
 
 
-def boards_of(game: Game, cards: Cards) -> Iterator[tuple[Dealer, tuple[Card, ...]]]:
+def boards_of(game: Game, cards: Cards) -> Iterator[tuple[BoardDealer, tuple[Card, ...]]]:
     """Some, each with who deals it."""
-    dealer, rng = Dealer(game, (cards, cards)), np.random.default_rng(7)
+    dealer, rng = BoardDealer(game, (cards, cards)), np.random.default_rng(7)
     for _ in range(5):
         yield dealer, dealer.draw(rng)
 
@@ -60,8 +61,8 @@ def test_buckets_of_a_board_are_numbered_from_low_to_high(number: int) -> None:
                 count = deal.buckets[player, street]
                 assert count == len(there)
                 assert deal.blocks[player, street] == -(-count // 16)
-                assert np.array_equal(deal.meant[player, street, :count], there)
-                assert (deal.meant[player, street, count:] == cards.counts[street]).all()
+                assert np.array_equal(deal.bucket_id[player, street, :count], there)
+                assert (deal.bucket_id[player, street, count:] == cards.counts[street]).all()
                 assert np.array_equal(deal.bucket[player, street, : deal.live], numbers)
                 assert not deal.bucket[player, street, deal.live :].any()
 

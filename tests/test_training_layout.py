@@ -10,8 +10,9 @@ import pytest
 from trained import endgame, kuhn, no_limit_leduc, short_deck
 
 from blueprints.settings import load_settings
-from blueprints.train.layout import Parts, bases_of, cut
-from blueprints.train.public import Packing
+from blueprints.train.public.kernels.types import WalkParts
+from blueprints.train.public.layout import bases_of, cut
+from blueprints.train.public.walker import Packing
 from blueprints.tree import NOBODY, BettingTree, build_tree
 from solver.kernels.vectors import LANES
 
@@ -36,7 +37,7 @@ def edges_of(tree: BettingTree, street: int) -> range:
     return range(int(tree.first[nodes.start]), int(tree.first[nodes.stop]))
 
 
-def lanes(parts: Parts) -> Iterator[tuple[int, int, np.ndarray]]:
+def lanes(parts: WalkParts) -> Iterator[tuple[int, int, np.ndarray]]:
     """Part, lane, and the numbers of its edges in the tree."""
     for part in range(len(parts.street)):
         edges = parts.edge[parts.edge_at[part] : parts.edge_at[part + 1]]

@@ -16,10 +16,10 @@ import pytest
 
 from blueprints.cards.exact import ExactCards
 from blueprints.settings import BlueprintSettings, Sampling, TrainerSettings, load_settings, shipped_settings
-from blueprints.train.checkpoint import UNKNOWN, Begun
-from blueprints.train.exploit import Measure
-from blueprints.train.public import PublicSampling
-from blueprints.train.trainer import FOLLOWED, Beginning, Run
+from blueprints.train.checkpoint import UNKNOWN, StartFile
+from blueprints.train.measures.exploitability import Measure
+from blueprints.train.public.sampling import PublicSampling
+from blueprints.train.trainer import FOLLOWED_PERIODS, Run, WarmStart
 from blueprints.tree import build_tree
 from machine.errors import ConfigError, ParatusError
 from machine.revision import code_revision
@@ -278,28 +278,28 @@ def test_a_run_that_begins_from_a_file_goes_on_with_what_that_has_learnt(tmp_pat
     earlier.go_on(lambda last: last.number >= 40)
     tables = tuple([table.copy() for table in earlier.sampler.averages()])
     game, tree, cards = settings.load_game(), earlier.tree, earlier.cards
-    file = Begun("1234", earlier.last.number, earlier.last.walks, earlier.last.updates, earlier.last.core_seconds)
+    file = StartFile("1234", earlier.last.number, earlier.last.walks, earlier.last.updates, earlier.last.core_seconds)
 
     def begun(folder: str) -> Run:
-        return Run(tmp_path / folder, settings, tree, cards, beginning=Beginning(tables, file))
+        return Run(tmp_path / folder, settings, tree, cards, warm_start=WarmStart(tables, file))
 
     run = begun("later")
-    run.go_on(lambda last: last.number >= 40 + FOLLOWED - 1)
-    assert [period.number for period in run.log] == list(range(41, 40 + FOLLOWED))
-    assert (run.last.walks, run.last.updates > earlier.last.updates) == (100 * (40 + FOLLOWED - 1), True)
+    run.go_on(lambda last: last.number >= 40 + FOLLOWED_PERIODS - 1)
+    assert [period.number for period in run.log] == list(range(41, 40 + FOLLOWED_PERIODS))
+    assert (run.last.walks, run.last.updates > earlier.last.updates) == (100 * (40 + FOLLOWED_PERIODS - 1), True)
     with pytest.raises(BlueprintError, match="begun from 1234: expected the same again, not nothing"):
         run_in(tmp_path / "later", settings)
     with pytest.raises(BlueprintError, match="begun from nothing: expected the same again, not 1234"):
         begun("earlier")
-    begun("later").go_on(lambda last: last.number >= 40 + FOLLOWED)
+    begun("later").go_on(lambda last: last.number >= 40 + FOLLOWED_PERIODS)
     measure = Measure(game, settings.load_menu(), tree, cards)
     before = measure.exploitability(tables).mbb
     taken_up = run_in(tmp_path / "later", settings)  # what it began from is needed no more
     assert measure.exploitability(taken_up.sampler.averages()).mbb == pytest.approx(before, abs=1e-3)
-    weights = sum(range(1, 41 + FOLLOWED)) * 100
+    weights = sum(range(1, 41 + FOLLOWED_PERIODS)) * 100
     assert taken_up.sampler.state()["weight"] == pytest.approx(weights)
     taken_up.go_on(lambda last: last.number >= 120)
-    earlier.go_on(lambda last: last.number >= 120 - FOLLOWED)  # learnt as often
+    earlier.go_on(lambda last: last.number >= 120 - FOLLOWED_PERIODS)  # learnt as often
     cold = run_in(tmp_path / "cold", settings)
     cold.go_on(lambda last: last.number >= 80)
     after, same, less = (measure.exploitability(each.sampler.averages()).mbb for each in (taken_up, earlier, cold))
@@ -308,7 +308,7 @@ def test_a_run_that_begins_from_a_file_goes_on_with_what_that_has_learnt(tmp_pat
     assert after < 1.15 * same
 
 
-def test_what_is_taken_up_is_played_next(tmp_path: Path) -> None:
+def test_the_strategy_of_a_warm_start_is_played_next(tmp_path: Path) -> None:
     """Regrets are in proportion to the strategy, less what actions lose over so many periods."""
     settings = LEDUC.model_copy(update={"trainer": TrainerSettings(walks=200, seed=7)})
     earlier = run_in(tmp_path / "earlier", settings)
@@ -318,7 +318,7 @@ def test_what_is_taken_up_is_played_next(tmp_path: Path) -> None:
     for number in (31, 32):
         sampler.period(number, float(number), 200, tables)
     before = {name: array.copy() for name, array in sampler.state().items()}
-    sampler.take_up(tables, 8.0, 3.0)
+    sampler.warm_start(tables, 8.0, 3.0)
     after = sampler.state()
     np.testing.assert_allclose(after["averages"], 8 * before["averages"], rtol=1e-6)
     assert isinstance(sampler, PublicSampling)

@@ -10,7 +10,7 @@ import pytest
 from reference.slow_public_walk import SlowWalk, Tables
 
 from blueprints.settings import load_settings
-from blueprints.train.public import PublicSampling
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.tree import BettingTree, build_tree
 from protocol.cards import Card
 from protocol.hands import NUM_HANDS

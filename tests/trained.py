@@ -10,9 +10,9 @@ from leduc import LEDUC
 from blueprints.cards.exact import ExactCards
 from blueprints.cards.interface import Cards
 from blueprints.settings import Sampling, TrainerSettings
-from blueprints.train.exploit import Measure
-from blueprints.train.external import ExternalSampling
-from blueprints.train.public import PublicSampling
+from blueprints.train.external.sampling import ExternalSampling
+from blueprints.train.measures.exploitability import Measure
+from blueprints.train.public.sampling import PublicSampling
 from blueprints.tree import BettingTree, build_tree
 from protocol.cards import Card
 from protocol.game import Game, load_game, parse_game

@@ -24,6 +24,7 @@ from blueprints.cards.points import pack
 from blueprints.cards.tables import Table, open_tables
 from blueprints.cards.work import Progress, Work
 from protocol.cards import NUM_CARDS, Card, CardError
+from protocol.game import Game
 from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_cards_array, hand_classes_array
 from protocol.kernels import rank_tables
 
@@ -118,6 +119,11 @@ class HoldemCards:
         if not len(self._tables[2]):
             rows.river_buckets(cards, *self._on_demand, out[3])
         return out
+
+
+def is_holdem(game: Game) -> bool:
+    """Whether these buckets, with their tables, are for this game."""
+    return len(game.deck()) == NUM_CARDS and game.num_hole_cards == 2 and game.num_board_cards == (0, 3, 1, 1)
 
 
 def _checked(board: Sequence[Card]) -> NDArray[np.uint8]:

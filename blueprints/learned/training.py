@@ -28,7 +28,7 @@ _HELD_BACK: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class LearningProgress:
     """After an epoch: means over the examples that were held back, in pots."""
 
     epoch: int
@@ -50,7 +50,12 @@ def import_torch() -> Any:
 
 
 def learn(
-    shards: Sequence[Examples], roots: int, epochs: int, seed: int, threads: int, tell: Callable[[Progress], None]
+    shards: Sequence[Examples],
+    roots: int,
+    epochs: int,
+    seed: int,
+    threads: int,
+    tell: Callable[[LearningProgress], None],
 ) -> dict[str, F32]:
     """The arrays of a network; the same for the same shards, seed and threads."""
     torch = import_torch()
@@ -140,7 +145,7 @@ def _initial(torch: Any, roots: int, continuations: int) -> dict[str, Any]:
     return weights
 
 
-def _tested(torch: Any, tested: _Pool, weights: dict[str, Any], epoch: int, epochs: int) -> Progress:
+def _tested(torch: Any, tested: _Pool, weights: dict[str, Any], epoch: int, epochs: int) -> LearningProgress:
     sums = np.zeros(5)
     with torch.no_grad():
         for some in torch.arange(tested.size).split(BATCH):
@@ -150,4 +155,4 @@ def _tested(torch: Any, tested: _Pool, weights: dict[str, Any], epoch: int, epoc
             sums += [float((each * counts).sum()) for each in (huber, apart**2, targets**2, apart, torch.ones(()))]
     mean = sums / sums[4]
     huber, square, square_of_zero, apart, _ = mean.tolist()
-    return Progress(epoch, epochs, huber, math.sqrt(square), math.sqrt(square_of_zero), apart)
+    return LearningProgress(epoch, epochs, huber, math.sqrt(square), math.sqrt(square_of_zero), apart)

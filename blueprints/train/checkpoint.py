@@ -50,8 +50,8 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """The file that a run began from, and what its training had cost."""
+class StartFile:
+    """The blueprint that a run has its warm start from, and what its training had cost."""
 
     digest: str
     periods: int
@@ -96,7 +96,7 @@ class Checkpoint:
     """All of one but the arrays."""
 
     identity: Identity
-    begun: Begun | None
+    start_file: StartFile | None
     revisions: tuple[str, ...]
     """Of the code that trained, in order: it may be another after an interruption."""
     log: tuple[Period, ...]
@@ -112,7 +112,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, arrays: Arrays) -> No
     """Whole or not at all."""
     document = {
         **asdict(checkpoint.identity),
-        "begun": None if checkpoint.begun is None else asdict(checkpoint.begun),
+        "begun": None if checkpoint.start_file is None else asdict(checkpoint.start_file),
         "revisions": checkpoint.revisions,
         "log": [asdict(period) for period in checkpoint.log],
         "last": asdict(checkpoint.last),
@@ -147,10 +147,10 @@ def _parsed(document: dict[str, Any], folder: Path) -> Checkpoint:
     settings = BlueprintSettings.model_validate(document["settings"])
     identity = Identity.of(settings, document["tree"], document["cards"])
     revisions = tuple(document.get("revisions", (UNKNOWN,)))
-    begun = document.get("begun")
-    if begun is not None:
-        begun = Begun(**{**begun, "seeds": tuple(begun.get("seeds", ()))})
-    return Checkpoint(identity, begun, revisions, (*log, last))
+    start = document.get("begun")
+    if start is not None:
+        start = StartFile(**{**start, "seeds": tuple(start.get("seeds", ()))})
+    return Checkpoint(identity, start, revisions, (*log, last))
 
 
 def read_log(path: Path) -> list[Period]:

@@ -10,10 +10,10 @@ A kill at any moment loses the period that was under way. What a period does fol
 alone, so that a run that was interrupted comes to the same numbers as one that was not. Code of another revision may go
 on with a run: both are on record.
 
-A run may begin from a file, whose periods it takes for its own: it goes on with the number and the weight of the next.
-A file has strategies in 8 bits and no regrets, so the first `FOLLOWED` periods play them as they are, which tells how
-often each bucket is come to and what its actions are worth there; what was learnt is then scaled to what so many
-periods from nothing would have left (`Sampler.take_up`).
+A run may have a *warm start* from a file, whose periods it takes for its own: it goes on with the number and the weight
+of the next. A file has strategies in 8 bits and no regrets, so the first `FOLLOWED_PERIODS` play them as they are,
+which tells how often each bucket is reached and what its actions are worth there; what was learnt is then scaled to
+what so many periods from nothing would have left (`Sampler.warm_start`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
 from blueprints.settings import BlueprintSettings, Sampling
+from blueprints.storage import Blueprint
 from blueprints.train.checkpoint import (
     CHECKPOINT,
     LOG,
-    Begun,
     Checkpoint,
     Identity,
     Period,
+    StartFile,
     log_text,
     read_checkpoint,
     write_checkpoint,
@@ -52,16 +53,23 @@ _SETTINGS: Final = "settings.json"
 
 Tables = Sequence[npt.NDArray[Any]]
 """A strategy: by street [edge of the street, bucket], in any unit."""
-FOLLOWED: Final = 10
-"""A run that begins from a file plays its strategy for so many periods."""
+FOLLOWED_PERIODS: Final = 10
+"""For so many periods a run with a warm start plays the strategy that it starts from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beginning:
-    """What a run begins from, for the same tree and cards."""
+class WarmStart:
+    """The strategy that a run starts from, for the same tree and cards, and the file that it was read from."""
 
     tables: Tables
-    begun: Begun
+    file: StartFile
+
+    @classmethod
+    def of(cls, blueprint: Blueprint) -> WarmStart:
+        """Of a file."""
+        facts = blueprint.header.training.model_dump(include={"periods", "walks", "updates", "core_seconds"})
+        seeds = sorted({seed for run in blueprint.runs for seed in run.seeds})
+        return cls(blueprint.strategies(), StartFile(blueprint.digest, **facts, seeds=tuple(seeds)))
 
 
 class Sampler(Protocol):
@@ -76,8 +84,8 @@ class Sampler(Protocol):
     def regret(self) -> float:
         """The average positive regret in chips a hand, the mean of both players."""
 
-    def take_up(self, followed: Tables, more: float, noise: float) -> None:
-        """After periods that followed a strategy: as if that had been learnt here, by `more` times as much weight.
+    def warm_start(self, followed: Tables, scale: float, noise: float) -> None:
+        """After periods that followed a strategy: as if that had been learnt here, by `scale` times as much weight.
 
         `noise` is the ratio of the standard deviations of sums with these weights.
         """
@@ -104,11 +112,11 @@ def make_sampler(settings: BlueprintSettings, tree: BettingTree, cards: Cards, t
     try:
         match trainer.sampling:
             case Sampling.PUBLIC:
-                from blueprints.train.public import PublicSampling
+                from blueprints.train.public.sampling import PublicSampling
 
                 return PublicSampling(game, tree, cards, seed=trainer.seed, threads=threads)
             case Sampling.EXTERNAL:
-                from blueprints.train.external import ExternalSampling
+                from blueprints.train.external.sampling import ExternalSampling
 
                 return ExternalSampling(game, tree, cards, settings=trainer, threads=threads)
     except MemoryError:
@@ -130,13 +138,13 @@ class Run:
         cards: Cards,
         *,
         threads: int = 1,
-        beginning: Beginning | None = None,
+        warm_start: WarmStart | None = None,
     ) -> None:
-        """A run that goes on needs its beginning no more once its first periods are done."""
+        """A run that goes on needs its warm start no more once the periods that follow it are done."""
         self.settings, self.tree, self.cards = settings, tree, cards
-        self._beginning = beginning
+        self._warm_start = warm_start
         self._folder, self._big_blind = folder, max(settings.load_game().blind)
-        self.begun = beginning.begun if beginning else None
+        self.start_file = warm_start.file if warm_start else None
         self._identity = Identity.of(settings, tree.digest, cards.digest)
         self._code = code_revision()
         self.revisions: tuple[str, ...] = ()
@@ -153,7 +161,7 @@ class Run:
         """The last period."""
         if self.log:
             return self.log[-1]
-        return NOTHING_YET if self.begun is None else self.begun.last
+        return NOTHING_YET if self.start_file is None else self.start_file.last
 
     def go_on(self, enough: Callable[[Period], bool], tell: Callable[[Period], None] = lambda period: None) -> Period:
         """Train until it is enough; `tell` hears of every period once it is kept."""
@@ -165,7 +173,7 @@ class Run:
                     self.revisions = (*self.revisions, self._code)
                     self._write_settings()
                 self.log.append(self._period())
-                kept = Checkpoint(self._identity, self.begun, self.revisions, tuple(self.log))
+                kept = Checkpoint(self._identity, self.start_file, self.revisions, tuple(self.log))
                 write_checkpoint(self._folder, kept, self.sampler.state())
                 self._write_log()  # a kill before this line is made good when the run goes on
                 tell(self.last)
@@ -176,14 +184,14 @@ class Run:
         trainer, last = self.settings.trainer, self.last
         number, began, worked = last.number + 1, time.perf_counter(), time.process_time()
         left = self._to_follow()
-        tables = self._beginning.tables if left and self._beginning else None
+        tables = self._warm_start.tables if left and self._warm_start else None
         updates = self.sampler.period(number, self._weight(number), trainer.walks, tables)
         if tables is not None and left == 1:
-            everything, here = range(1, number + 1), range(number + 1 - FOLLOWED, number + 1)
+            everything, here = range(1, number + 1), range(number + 1 - FOLLOWED_PERIODS, number + 1)
             (all_sum, all_squares), (sum_, squares) = (
                 (sum(map(self._weight, each)), sum(self._weight(n) ** 2 for n in each)) for each in (everything, here)
             )
-            self.sampler.take_up(tables, all_sum / sum_, math.sqrt(all_squares / squares))
+            self.sampler.warm_start(tables, all_sum / sum_, math.sqrt(all_squares / squares))
         return Period(
             number,
             last.walks + trainer.walks,
@@ -197,8 +205,8 @@ class Run:
         return float(number) if self.settings.trainer.linear else 1.0
 
     def _to_follow(self) -> int:
-        """How many periods more follow the strategy that the run began from."""
-        return 0 if self.begun is None else max(0, self.begun.periods + FOLLOWED - self.last.number)
+        """How many periods more follow the strategy that the run started from."""
+        return 0 if self.start_file is None else max(0, self.start_file.periods + FOLLOWED_PERIODS - self.last.number)
 
     def _write_settings(self) -> None:
         document = {**asdict(self._identity), "revisions": self.revisions}
@@ -213,8 +221,8 @@ class Run:
         path = self._folder / CHECKPOINT
 
         def take(found: Checkpoint, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-            given, self.begun, self.log = self.begun, found.begun, list(found.log)
-            known, now = (each.digest if each else "nothing" for each in (found.begun, given))
+            given, self.start_file, self.log = self.start_file, found.start_file, list(found.log)
+            known, now = (each.digest if each else "nothing" for each in (found.start_file, given))
             if known != now and (given or self._to_follow()):
                 raise BlueprintError(f"{path}: begun from {known}: expected the same again, not {now}")
             found.identity.check_same(path, self._identity)

@@ -24,11 +24,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprints.boards.dealer import BoardDealer
 from blueprints.cards.interface import Cards
 from blueprints.storage import Blueprint
-from blueprints.train.deals import Dealer
 from blueprints.tree import BettingTree
-from blueprints.values.bucket_value_kernels import Betting, Board, against, down, meet, up
+from blueprints.values.kernels.bucket_values import Betting, BoardHands, against, down, meet, up
 from machine.files import whole_file
 from protocol.arrays import F32, I32, I64
 from protocol.cards import Card
@@ -110,7 +110,7 @@ def compute(
     every: list[tuple[Card, ...]] | None = None,
 ) -> F16:  # fmt: skip
     """The numbers of the table; over `every` board of a game that has few, if they are given."""
-    dealer = Dealer(blueprint.game, (cards, cards))
+    dealer = BoardDealer(blueprint.game, (cards, cards))
     walk = _Walk(blueprint, dealer, threads)
     rng = np.random.default_rng(_SEED)
     total = len(every) if every is not None else boards
@@ -124,7 +124,7 @@ def compute(
 class _Walk:
     """What does not depend on the board."""
 
-    def __init__(self, blueprint: Blueprint, dealer: Dealer, threads: int) -> None:
+    def __init__(self, blueprint: Blueprint, dealer: BoardDealer, threads: int) -> None:
         self._tree, self._dealer, self._buckets = blueprint.tree, dealer, blueprint.buckets
         tree = self._tree
         self._at = _places(tree, self._buckets)
@@ -146,7 +146,7 @@ class _Walk:
         deal, hands = self._dealer.deal(board)
         buckets = np.zeros((len(self._buckets), self._dealer.num_hands), np.int32)
         buckets[:, : deal.live] = self._dealer.cards[0].deal(board)[:, hands]
-        shown = Board(deal.live, deal.groups, deal.group, deal.cards, deal.minus, deal.twin, buckets)
+        shown = BoardHands(deal.live, deal.groups, deal.group, deal.cards, deal.minus, deal.twin, buckets)
         reach, meets, _ = self._trunk
         reach[0, :, : deal.live] = 1
         shares, _, totals = self._memory()
@@ -158,7 +158,7 @@ class _Walk:
             done.result()
         self._up(shown, self._parts[0], self._trunk_slot, self._trunk)
 
-    def _below(self, board: Board, parts: range, scratch: F32) -> None:
+    def _below(self, board: BoardHands, parts: range, scratch: F32) -> None:
         reach, meets, value = scratch
         shares, _, totals = self._memory()
         for number in parts:
@@ -169,7 +169,7 @@ class _Walk:
             self._up(board, nodes, slot, scratch)
             self._trunk[2, there] = value[0]
 
-    def _up(self, board: Board, nodes: I32, slot: I32, scratch: F32) -> None:
+    def _up(self, board: BoardHands, nodes: I32, slot: I32, scratch: F32) -> None:
         up(self._betting, board, nodes, slot, *scratch, *self._memory(), self._won, self._met)
 
     def _memory(self) -> tuple[F32, F32, F32]:

@@ -157,6 +157,26 @@ def roots_of(game: StreetGame, lookup: Lookup) -> list[int]:
     return [lookup.root(state, lambda place: _MIDDLE) for state in game.end_states]
 
 
+@dataclass(frozen=True, slots=True)
+class RunOutDraws:
+    """Which run-outs an iteration sees: they follow from the seed and the iteration's number alone."""
+
+    seed: int
+    count: int = 1
+    """Of an iteration."""
+    reuse: int = 1
+    """Iterations, one after another, that see the same."""
+
+    def is_new(self, iteration: int) -> bool:
+        """Whether an iteration sees others than the one before it."""
+        return iteration % self.reuse == 0
+
+    def draw(self, rollouts: Rollouts, board: Sequence[Card], iteration: int) -> list[tuple[Card, ...]]:
+        """Those of an iteration."""
+        rng = np.random.default_rng((self.seed, iteration // self.reuse))
+        return [rollouts.draw(board, rng) for _ in range(self.count)]
+
+
 class SampledLeaves:
     """What hands win at the leaves of a street, by roll-outs of the blueprint: values for `solver.depth_limited`."""
 
@@ -167,21 +187,14 @@ class SampledLeaves:
         lookup: Lookup,
         board: Sequence[Card],
         continuations: tuple[int, int],
-        seed: int,
+        draws: RunOutDraws,
         *,
-        run_outs: int = 1,
-        reuse: int = 1,
         classes: npt.NDArray[np.integer] | None = None,
         settled: Settled | None = None,
     ) -> None:
-        """So many run-outs an iteration, each sample used for `reuse` iterations; `classes` [hand] of hands alike.
-
-        What an iteration draws follows from the seed and the iteration's number. Folds and all-ins are `settled`
-        exactly, or else sampled.
-        """
+        """`classes` [hand] of hands alike. Folds and all-ins are `settled` exactly, or else sampled."""
         self._game, self._rollouts, self._board = game, rollouts, tuple(board)
-        self._continuations, self._seed = continuations, seed
-        self._run_outs, self._reuse, self._settled = run_outs, reuse, settled
+        self._continuations, self._draws, self._settled = continuations, draws, settled
         self._roots = roots_of(game, lookup)
         tree = rollouts.tree
         chips = tree.committed[tree.root_at[self._roots]].max(axis=1) if self._roots else np.zeros(0)
@@ -205,13 +218,11 @@ class SampledLeaves:
 
     @property
     def _of_sample(self) -> float:
-        return 1 / (self._run_outs * self._rollouts.chance(self._board))
+        return 1 / (self._draws.count * self._rollouts.chance(self._board))
 
     def __call__(self, reaches: tuple[F32, F32]) -> tuple[F32, F32]:
-        sample, again = divmod(self.iteration, self._reuse)
-        if not again or not self._drawn:
-            rng = np.random.default_rng((self._seed, sample))
-            self._drawn = [self._rollouts.draw(self._board, rng) for _ in range(self._run_outs)]
+        if self._draws.is_new(self.iteration) or not self._drawn:
+            self._drawn = self._draws.draw(self._rollouts, self._board, self.iteration)
         self.iteration += 1
         shown = self._by_hand(reaches[0]), self._by_hand(reaches[1])
         values = np.zeros_like(shown[0]), np.zeros_like(shown[1])

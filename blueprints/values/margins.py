@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.values.margin_kernels import count_wins, rank_boards
+from blueprints.values.kernels.margins import count_wins, rank_boards
 from protocol.arrays import F32
 from protocol.cards import NUM_CARDS, Card
 from protocol.hands import NUM_HANDS, holdem_hands

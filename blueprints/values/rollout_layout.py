@@ -1,4 +1,4 @@
-"""A betting tree cut into parts, and the parts as arrays for the kernels of `blueprints.values.rollout_kernels`.
+"""A betting tree cut into parts, and the parts as arrays for the kernels of `blueprints.values.kernels.rollouts`.
 
 A part is a few neighbouring trees of one street: those roots that follow one part of the street before, as many as fill
 the terminal sweeps. All terminals of a part are lanes of one sweep, because a walk deals one board. Lanes of a part:
@@ -9,8 +9,8 @@ While a part is worked on, 16 buckets at a time, there is a row of 16 numbers fo
 who acts there has come. Roots come first, then edges, numbered through all nodes of the part; the same row serves both
 players, since an edge belongs to one. On the way up a row holds the values of a node or a lane, nodes first.
 
-Training puts sixteen roots whose betting looks alike side by side instead (`blueprints.train.layout`). Below a flop
-of `standard` there are nine roots on the turn and some fifty on the river, of up to five shapes each: in lanes of
+Training puts sixteen roots whose betting looks alike side by side instead (`blueprints.train.public.layout`). Below a
+flop of `standard` there are nine roots on the turn and some fifty on the river, of up to five shapes each: in lanes of
 their own they would take 154 vectors where their leaves, packed, take 66 (means over the tree's 21 flops).
 """
 
@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprints.tree import NOBODY, BettingTree
-from protocol.arrays import F32, I32, I64
+from blueprints.values.kernels.types import RolloutParts
+from protocol.arrays import I32
 from solver.kernels.sweeps import chunk, chunks
 from solver.kernels.vectors import LANES
 
@@ -33,44 +34,11 @@ PART_LANES: Final = 128
 PART_ROOTS: Final = LANES
 """At most so many roots: a vector holds a number for each."""
 
-
-class Parts(NamedTuple):
-    """All parts, those of a street together, the children of one part together and in the order of its lanes."""
-
-    street: I32  # [part]
-    part_at: I32  # [street + 1] its first part
-    child_at: I32  # [part + 1] its first child part
-    parent: I32  # [part] the part before, or -1
-    roots: I32  # [part]
-    first_lane: I32  # [part] the lane of its first root, counted among the next lanes of the part before
-    node_at: I32  # [part + 1]
-    edge_at: I32  # [part + 1]
-    lane_at: I32  # [part + 1]
-    showdowns: I32  # [part] lanes, padded
-    folds: I32  # [part]
-    next: I32  # [part] lanes, padded
-    next_roots: I32  # [part] how many of them are roots
-    player: I32  # [node]
-    begin: I32  # [node] its first edge, within the part
-    actions: I32  # [node] how many edges
-    before: I32  # [node] row of the player's last edge before it, or of the root
-    root: I32  # [node] within the part
-    value_row: I32  # [edge] the row of what it leads to, on the way up
-    lane_row: I32  # [player, lane] row of the player's last edge before it
-    lane_root: I32  # [lane] within the part
-    chunk_at: I32  # [part, kind] the first chunk of its showdowns, folds and next lanes, which are one; and the end
-    chunk: I32  # [chunk, 4] lanes swept together: the first within the part, vectors, its segments: first, last + 1
-    segment: I32  # [segment, 3] neighbouring lanes of one root: the first within the chunk, how many, the root
-    chips: F32  # [player, lane] what a showdown pays the winner; what a fold pays the player
-    node: I32  # [node] its number in the tree
-    edge: I32  # [edge] its number in the tree
-
-
 _MADE: Final = ("lane_row", "chips", "chunk_at", "chunk", "segment")
 """Made from the other arrays, or by player."""
 
 
-def cut(tree: BettingTree, most_lanes: int = PART_LANES) -> Parts:
+def cut(tree: BettingTree, most_lanes: int = PART_LANES) -> RolloutParts:
     """The parts of a tree."""
     return _Cutter(tree, most_lanes).cut()
 
@@ -82,7 +50,7 @@ _Lane = tuple[int, int, tuple[int, int]]
 class _Cutter:
     def __init__(self, tree: BettingTree, most_lanes: int) -> None:
         self._tree, self._most = tree, most_lanes
-        self._columns: dict[str, list[int]] = {name: [] for name in Parts._fields if name not in _MADE}
+        self._columns: dict[str, list[int]] = {name: [] for name in RolloutParts._fields if name not in _MADE}
         self._lane_row: tuple[list[int], list[int]] = ([], [])
         self._chips: tuple[list[float], list[float]] = ([], [])
         self._real: list[bool] = []
@@ -92,7 +60,7 @@ class _Cutter:
         self._next: list[list[int]] = []
         """[part] the roots that follow it."""
 
-    def cut(self) -> Parts:
+    def cut(self) -> RolloutParts:
         tree, columns = self._tree, self._columns
         first = int(np.flatnonzero(tree.street_at)[0]) - 1
         groups: list[tuple[int, int, list[int]]] = [(-1, 0, [0])]
@@ -116,7 +84,7 @@ class _Cutter:
         arrays["lane_row"] = np.array(self._lane_row, np.int32)
         arrays["chips"] = np.array(self._chips, np.float32)
         everything: dict[str, Any] = {**arrays, **_chunks(arrays, np.array(self._real))}
-        return Parts(**everything)
+        return RolloutParts(**everything)
 
     def _count(self, root: int) -> int:
         """Showdowns and folds below a root on its street: what it takes of the sweeps."""
@@ -227,19 +195,3 @@ def _chunks(arrays: dict[str, npt.NDArray[Any]], real_lanes: npt.NDArray[np.bool
         "chunk": np.array(rows, np.int32).reshape(-1, 4),
         "segment": np.array(segments, np.int32).reshape(-1, 3),
     }
-
-
-class Bases(NamedTuple):
-    """Where regrets and averages lie: of a part [bucket][edge], edges padded, parts one after another."""
-
-    at: I64  # [part]
-    stride: I64  # [part] from one bucket to the next
-    size: int
-
-
-def bases_of(parts: Parts, buckets: Sequence[int]) -> Bases:
-    """For so many buckets on each street, and one more that no hand has."""
-    stride = -(-np.diff(parts.edge_at).astype(np.int64) // LANES) * LANES
-    sizes = stride * (np.array(buckets, np.int64)[parts.street] + 1)
-    ends = np.cumsum(sizes)
-    return Bases(ends - sizes, stride, int(ends[-1]))

@@ -39,13 +39,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from blueprints.boards.dealer import BoardDealer
+from blueprints.boards.kernels import FinalBoard
 from blueprints.cards.interface import Cards
-from blueprints.train.deals import Dealer
-from blueprints.train.walk import Deal
-from blueprints.tree import CALLED, FOLDED, BettingTree, TreeError
-from blueprints.values import rollout_kernels as kernels
-from blueprints.values.rollout_kernels import Frames, Play, Scratch
-from blueprints.values.rollout_layout import PART_ROOTS, Parts, cut
+from blueprints.tree import CALLED, FOLDED, BettingTree, BettingTreeError
+from blueprints.values.kernels import rollouts as kernels
+from blueprints.values.kernels.types import Play, RolloutFrames, RolloutParts, RolloutScratch
+from blueprints.values.rollout_layout import PART_ROOTS, cut
 from protocol.arrays import F32, I64
 from protocol.cards import Card, CardError, cards_text
 from protocol.errors import BlueprintError
@@ -58,9 +58,9 @@ Hands = npt.NDArray[np.intp]
 Board = Sequence[Card]
 
 _PLANS: Final = 4
-"""So many sets of roots are kept ready: each holds some tens of megabytes."""
+"""Sets of roots that are kept ready: each holds some tens of megabytes."""
 _DEALS: Final = 64
-"""So many run-outs are."""
+"""Run-outs that are kept ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ class Rollouts:
         self.game, self.tree, self.biases = game, tree, tuple(biases)
         self._strategies = _checked(tree, cards, strategies)
         self._first_edge = [int(tree.first[tree.nodes_of(street).start]) for street in range(game.num_rounds)]
-        self._dealer = Dealer(game, (cards, cards))
+        self._dealer = BoardDealer(game, (cards, cards))
         self._buckets = np.array([min(self._dealer.num_hands, padded(count)) for count in cards.counts])
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._plans: OrderedDict[tuple[int, ...], _Plan] = OrderedDict()
-        self._deals: OrderedDict[tuple[Card, ...], tuple[Deal, Hands]] = OrderedDict()
+        self._deals: OrderedDict[tuple[Card, ...], tuple[FinalBoard, Hands]] = OrderedDict()
         self._show = _scratch(None, self._dealer.num_hands, 1, 0)
 
     @property
@@ -189,7 +189,7 @@ class Rollouts:
     def _missing(self, board: Board) -> int:
         return sum(self.game.num_board_cards) - len(board)
 
-    def _deal(self, board: tuple[Card, ...]) -> tuple[Deal, Hands]:
+    def _deal(self, board: tuple[Card, ...]) -> tuple[FinalBoard, Hands]:
         if board not in self._deals:
             if len(set(board)) != sum(self.game.num_board_cards) or not set(board) <= set(self.game.deck()):
                 raise CardError(f"{cards_text(board)} is no final board of this game")
@@ -243,11 +243,11 @@ class _Plan:
 
     street: int
     roots: int
-    parts: Parts
+    parts: RolloutParts
     play: Play
-    frame: Frames
+    frame: RolloutFrames
     shared: F32
-    scratches: tuple[Scratch, ...]
+    scratches: tuple[RolloutScratch, ...]
 
     @property
     def lanes(self) -> int:
@@ -262,11 +262,11 @@ def subtrees(tree: BettingTree, roots: Sequence[int]) -> tuple[BettingTree, I64,
     """
     here: I64 = np.array(roots, np.int64)
     if not len(here) or here.min() < 0 or here.max() >= len(tree.root_at) - 1:
-        raise TreeError(f"{len(here)} roots: expected some of the {len(tree.root_at) - 1} of the tree")
+        raise BettingTreeError(f"{len(here)} roots: expected some of the {len(tree.root_at) - 1} of the tree")
     streets = tree.street[tree.root_at[here]]
     street = int(streets[0])
     if (streets != street).any() or street == 0:
-        raise TreeError(f"roots of streets {sorted(set(streets.tolist()))}: expected one street, not the first")
+        raise BettingTreeError(f"roots of streets {sorted(set(streets.tolist()))}: expected one street, not the first")
     nodes, edges, first = [np.zeros(1, np.int64)], [np.zeros(len(here), np.int64)], [np.array([0, len(here)])]
     sizes = np.diff(tree.root_at)[here]
     leads: list[I64] = [1 + np.cumsum(sizes) - sizes]
@@ -332,7 +332,7 @@ def _checked(tree: BettingTree, cards: Cards, strategies: Sequence[npt.NDArray[A
     return (*found, *[nothing] * (MAX_STREETS - len(found)))
 
 
-def _frames(parts: Parts, buckets: npt.NDArray[Any], hands: int, count: int) -> tuple[Frames, int, int]:
+def _frames(parts: RolloutParts, buckets: npt.NDArray[Any], hands: int, count: int) -> tuple[RolloutFrames, int, int]:
     """Where frames lie, and the sizes of what they lie in: shared, and of each thread."""
     width, following = np.diff(parts.lane_at).astype(np.int64), parts.next.astype(np.int64)
     coefficients, roots = 2 * count * buckets[parts.street] * width, 2 * count * hands * following
@@ -342,20 +342,20 @@ def _frames(parts: Parts, buckets: npt.NDArray[Any], hands: int, count: int) -> 
         some = slice(parts.part_at[street], parts.part_at[street + 1])
         at[some] = below
         below += int((coefficients + 2 * roots)[some].max(initial=0))
-    return Frames(at, at + coefficients, at + coefficients + roots), int(2 * roots[0]), below
+    return RolloutFrames(at, at + coefficients, at + coefficients + roots), int(2 * roots[0]), below
 
 
-def _scratch(parts: Parts | None, hands: int, count: int, frames: int) -> Scratch:
+def _scratch(parts: RolloutParts | None, hands: int, count: int, frames: int) -> RolloutScratch:
     """For walks of some parts, or for showdowns."""
     edges = np.diff(parts.edge_at) if parts else np.zeros(1, np.int32)
     chunk, roots = MAX_VECTORS * LANES, PART_ROOTS if parts else 0
-    return Scratch(
+    return RolloutScratch(
         frames=aligned_zeros(frames + LANES),
         weights=aligned_zeros(int(edges.max()) * LANES),
         rows=aligned_zeros((roots + int(edges.max())) * LANES),
         reach=aligned_zeros((hands + 2) * chunk),
         value=aligned_zeros((hands + 1) * chunk),
-        back=aligned_zeros(count * roots * hands + LANES),
+        root_value=aligned_zeros(count * roots * hands + LANES),
         tile=aligned_zeros(LANES * LANES),
         masks=_masks(),
         totals=aligned_zeros(NUM_CARD_ROWS * chunk),

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.lookup import Found, Lookup
+from blueprints.lookup import BlueprintPolicy, Lookup
 from blueprints.storage import Blueprint
 from bot.solve.answers import class_order
 from machine.errors import ConfigError
@@ -25,8 +25,25 @@ from protocol.state import Action, Call, Fold, Raise, State, action_text, steps
 _HALF: Final = 0.5
 
 
+class ClassesOnly:
+    """The `Cards` of a hold'em blueprint as far as they are known without tables: before the flop."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self.counts, self.digest = blueprint.buckets, blueprint.header.cards
+
+    def buckets(self, board: Sequence[Card]) -> NDArray[np.uint16]:
+        """The 169 classes."""
+        if board:
+            raise ValueError("a board: expected none")
+        return hand_classes_array().astype(np.uint16)
+
+    def deal(self, board: Sequence[Card]) -> NDArray[np.uint16]:
+        """Nothing is dealt here."""
+        raise ValueError("a board: expected none")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class ClassFrequencies:
     """The hands of a class."""
 
     hand_class: int
@@ -44,7 +61,7 @@ class Shown:
     blueprint: Blueprint
     state: State
     board: tuple[Card, ...]
-    found: Found
+    found: BlueprintPolicy
     reach: F64
     """[hand] 0 for hands that meet the board."""
     played: bool
@@ -97,7 +114,7 @@ def likelier(place: int) -> float:
     return _HALF
 
 
-def by_class(shown: Shown) -> list[Group]:
+def by_class(shown: Shown) -> list[ClassFrequencies]:
     """Classes of full hold'em that come there, from aces down."""
     classes = hand_classes_array()
     groups = []
@@ -105,7 +122,7 @@ def by_class(shown: Shown) -> list[Group]:
         members = (classes == number) & (shown.reach > 0)
         weights = shown.reach[members]
         frequencies = shown.found.probabilities[:, members] @ (weights / weights.sum())
-        groups.append(Group(number, int(members.sum()), float(weights.sum()), frequencies))
+        groups.append(ClassFrequencies(number, int(members.sum()), float(weights.sum()), frequencies))
     return groups
 
 

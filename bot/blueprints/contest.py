@@ -8,15 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.configs import add_seed, add_threads
-from bot.blueprints.files import open_whole, ready_cards
-from bot.blueprints.scores import seat_lines
+from bot.blueprints.arguments import add_seed, add_threads, open_whole, ready_cards
 from machine.errors import ConfigError
-from machine.progress import ShareBar
+from machine.progress import ShareBar, short
 from protocol.errors import BlueprintError
 
 if TYPE_CHECKING:
-    from blueprints.train.contest import Score
+    from blueprints.train.measures.contest import ContestScore
 
 _COMMAND: Final = "paratus blueprint contest"
 
@@ -33,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Play it out and print the score."""
-    from blueprints.train.contest import Side, contest
+    from blueprints.train.measures.contest import Contestant, contest
 
     if options.boards < 2:
         raise ConfigError(f"--boards {options.boards}: expected 2 at least")
@@ -42,10 +40,10 @@ def run_command(options: argparse.Namespace) -> int:
         raise BlueprintError(
             f"{options.second}: bets {second.header.menu}: expected those of {options.first}: {first.header.menu}"
         )
-    sides = [Side(each.strategies(), ready_cards(each, _COMMAND)) for each in (first, second)]
+    sides = [Contestant(each.strategies(), ready_cards(each, _COMMAND)) for each in (first, second)]
     with ShareBar("boards", _COMMAND) as bar:
 
-        def tell(board: int, score: Score) -> None:
+        def tell(board: int, score: ContestScore) -> None:
             bar.show(board / options.boards)
 
         score = contest(
@@ -59,3 +57,17 @@ def run_command(options: argparse.Namespace) -> int:
     print(f"{options.first} against {options.second}, all pairs of hands on {score.boards:,} boards, 95 % intervals")
     print("\n".join(seat_lines(score, big_blind)))
     return 0
+
+
+def seat_lines(score: ContestScore, big_blind: int) -> list[str]:
+    """What was won in both seats and in each, in thousandths of a big blind."""
+    per = 1000 / big_blind
+
+    def text(chips: float, interval: float) -> str:
+        return f"{'+' if chips >= 0 else '-'}{short(abs(chips) * per)} ± {short(interval * per)} mbb/g"
+
+    seats = zip(("in the big blind", "on the button"), score.seats_chips, score.seats_interval_chips, strict=True)
+    return [
+        f"  both seats        {text(score.chips, score.interval_chips)}",
+        *[f"  {name:16}  {text(chips, interval)}" for name, chips, interval in seats],
+    ]

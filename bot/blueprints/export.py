@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.files import add_file, file_of, open_whole
+from bot.blueprints.arguments import add_file, file_of, open_whole
 from machine.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def _spot(blueprint: Blueprint, betting: str, cards: str) -> tuple[State, tuple[
 def _look_up(blueprint: Blueprint, state: State, board: tuple[Card, ...], tables: Path | None) -> Shown:
     from blueprints.lookup import Lookup
     from blueprints.shipped import tables_folder
-    from bot.blueprints.answers import look_up
-    from bot.blueprints.preflop import ClassesOnly
+    from bot.blueprints.answers import ClassesOnly, look_up
 
     if board or blueprint.header.card_kind == "exact":
         from machine.progress import ShareBar

@@ -7,12 +7,12 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bot.blueprints.files import add_file, file_of
+from bot.blueprints.arguments import add_file, file_of
 from protocol.game import STREET_NAMES
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality
-    from blueprints.storage import Blueprint, OneRun
+    from blueprints.storage import Blueprint, TrainingRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +94,7 @@ def info_data(blueprint: Blueprint) -> dict[str, Any]:
     }
 
 
-def _run_text(run: OneRun) -> str:
+def _run_text(run: TrainingRun) -> str:
     before = f", begun from a file of seed {', '.join(map(str, run.before))}" if run.before else ""
     return f"{run.walks:,} walks with seed {run.seed}{before}"
 

@@ -9,13 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bot.blueprints.configs import add_threads
-from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
+from bot.blueprints.arguments import add_file, add_threads, file_of, open_whole, ready_cards
 from machine.errors import ConfigError
 from machine.progress import ShareBar
 
 if TYPE_CHECKING:
-    from blueprints.learned.training import Progress
+    from blueprints.learned.training import LearningProgress
 
 _COMMAND: Final = "paratus blueprint leaves"
 _LEAST_FLOPS: Final = 200
@@ -59,10 +58,10 @@ def run_command(options: argparse.Namespace) -> int:
     with ShareBar(f"roll-outs of {count * FLOPS:,} flops", _COMMAND) as bar:
         paths = make_examples(blueprint, rollouts, folder, count, lambda done: bar.show(done / count))
     shards = [read_shard(path, blueprint) for path in paths]
-    seen: list[Progress] = []
+    seen: list[LearningProgress] = []
     with ShareBar("learning", _COMMAND) as bar:
 
-        def tell(progress: Progress) -> None:
+        def tell(progress: LearningProgress) -> None:
             seen.append(progress)
             bar.show(progress.epoch / progress.epochs)
 
@@ -79,7 +78,7 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print(last: Progress, flops: int) -> None:
+def _print(last: LearningProgress, flops: int) -> None:
     print(f"learned from {flops:,} flops, less a tenth that it is tested on; in pots, the noise of roll-outs included:")
     print(f"  off by {last.rms:.3f} (root mean square), {last.rms_of_zero:.3f} if nobody bet any more")
     print(f"  Huber's loss {last.huber:.4f}, mean error {last.bias:+.4f}")

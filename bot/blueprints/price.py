@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.blueprints.configs import add_config, add_threads, grow_tree
+from bot.blueprints.arguments import add_config, add_threads, grow_tree
 from bot.blueprints.info import quality_text
 from machine.errors import ConfigError
 from machine.progress import ShareBar
@@ -16,8 +16,8 @@ from protocol.game import STREET_NAMES
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality
-    from blueprints.price import Price
     from blueprints.settings import BlueprintSettings
+    from blueprints.train.price import TrainingPrice
 
 _COMMAND: Final = "paratus blueprint price"
 
@@ -36,8 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Measure for a few seconds and print it."""
-    from blueprints.price import find_price, is_holdem
+    from blueprints.cards.holdem import is_holdem
     from blueprints.settings import load_settings
+    from blueprints.train.price import find_price
 
     settings = load_settings(options.config)
     if options.quality and not is_holdem(settings.load_game()):
@@ -74,7 +75,7 @@ def _quality(settings: BlueprintSettings, threads: int) -> Quality:
         return quality(cards, threads=threads, progress=show)
 
 
-def _data(price: Price, threads: int) -> dict[str, Any]:
+def _data(price: TrainingPrice, threads: int) -> dict[str, Any]:
     """All of it, sums and what follows from others too."""
     streets = [
         {**asdict(each), "information_sets": each.information_sets, "pairs": each.pairs} for each in price.streets
@@ -83,7 +84,7 @@ def _data(price: Price, threads: int) -> dict[str, Any]:
     return {**asdict(price), "streets": streets, **sums, "threads": threads, "hours": price.hours}
 
 
-def _print(settings: BlueprintSettings, price: Price, threads: int) -> None:
+def _print(settings: BlueprintSettings, price: TrainingPrice, threads: int) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -6,9 +6,8 @@ import argparse
 import json
 from dataclasses import asdict
 
-from bot.blueprints.configs import add_seed, add_threads
-from bot.blueprints.files import add_file, file_of, open_whole, ready_cards
-from bot.blueprints.scores import seat_lines
+from bot.blueprints.arguments import add_file, add_seed, add_threads, file_of, open_whole, ready_cards
+from bot.blueprints.contest import seat_lines
 from machine.errors import ConfigError
 from machine.progress import ShareBar, short
 
@@ -32,17 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_command(options: argparse.Namespace) -> int:
     """Learn, play, print."""
-    from blueprints.train.respond import respond
+    from blueprints.train.measures.contest import Contestant
+    from blueprints.train.measures.respond import respond
 
     for name, least in (("boards", 1), ("test_boards", 2)):
         if getattr(options, name) < least:
             raise ConfigError(f"--{name.replace('_', '-')} {getattr(options, name)}: expected {least} at least")
     blueprint = open_whole(file_of(options))
     game = blueprint.game
-    cards = ready_cards(blueprint, _COMMAND)
+    strategy = Contestant(blueprint.strategies(), ready_cards(blueprint, _COMMAND))
     with ShareBar("learning", _COMMAND) as bar:
         score = respond(
-            game, blueprint.tree, cards, blueprint.strategies(), boards=options.boards, test_boards=options.test_boards,
+            game, blueprint.tree, strategy, boards=options.boards, test_boards=options.test_boards,
             seed=options.seed, threads=options.threads, tell=lambda what, share: bar.show(share, what),
         )  # fmt: skip
     big_blind = max(game.blind)

@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 
-from bot.blueprints.files import add_file, file_of
+from bot.blueprints.arguments import add_file, file_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

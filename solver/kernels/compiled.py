@@ -21,6 +21,12 @@ _NAMES = ("compiled", "vectors", "tiles", "types", "sweeps", "gadgets", "cfr")
 _FILES = tuple(_HERE / f"{name}.py" for name in _NAMES)
 
 
+def _modules(places):
+    """Files, and those of folders."""
+    for place in places:
+        yield from sorted(place.glob("*.py")) if place.is_dir() else (place,)
+
+
 def _digest(value):
     return blake2b(repr(value).encode(), digest_size=8).hexdigest()
 
@@ -42,12 +48,12 @@ class _CacheFile(IndexDataCacheFile):
         return f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
 
 
-def kernels_in(*files):
-    """The decorator of kernels that are written in these files, with the solver's: all that may be inlined in them.
+def kernels_in(*places):
+    """The decorator of kernels that are written in these files and folders, with the solver's: all that may be inlined.
 
     It compiles a function when it is first called, or loads it from the cache.
     """
-    states = [path.stat() for path in map(Path, (*_FILES, *files))]
+    states = [path.stat() for path in (*_FILES, *_modules(map(Path, places)))]
     # When each of the files was last changed, and how long it is: what numba stores of one file.
     stamp = tuple((state.st_mtime, state.st_size) for state in states)
 

@@ -1,7 +1,8 @@
-"""Sixteen hands by sixteen lanes: between the rows of a block, [slot][hand], and rows of lanes, [hand][lane].
+"""Sixteen vectors of sixteen numbers, turned: vectors over hands become vectors over lanes, and back.
 
 Each intrinsic turns one 16×16 tile with shuffles. All arguments are addresses or integers; `source` and `target` must
-not alias anything else.
+not alias anything else. `scatter` and `gather` go between the rows of a block, [slot][hand], and rows of lanes,
+[hand][lane], wherever these stand; `turn` between rows that stand at equal distances.
 """
 
 from __future__ import annotations
@@ -77,3 +78,31 @@ def gather(typingctx, source, places, first, width, lane, target, to):
 
     whole = types.intp
     return types.void(source, places, whole, whole, whole, target, whole), codegen
+
+
+def rows_at(context, builder, array_type, array, at, step):
+    """The addresses of sixteen vectors, `step` numbers apart."""
+    for number in range(LANES):
+        index = builder.add(at, builder.mul(step, ir.Constant(_LONG, number)))
+        yield vector_at(context, builder, array_type, array, index)
+
+
+@intrinsic
+def turn(typingctx, source, at, step, target, to, stride):
+    """Vectors at `source[at + i * step]` to `target[to + k * stride]`.
+
+    Number k of vector i becomes number i of vector k. All sixteen are read before any is written.
+    """
+
+    def codegen(context, builder, signature, args):
+        source, at, step, target, to, stride = args
+        kinds = signature.args
+        rows = [builder.load(place, align=4) for place in rows_at(context, builder, kinds[0], source, at, step)]
+        for row, place in zip(
+            turned(builder, rows), rows_at(context, builder, kinds[3], target, to, stride), strict=True
+        ):
+            builder.store(row, place, align=4)
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return types.void(source, whole, whole, target, whole, whole), codegen

@@ -12,6 +12,7 @@ up.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -177,3 +178,8 @@ def _aligned(size: int) -> npt.NDArray[np.uint8]:
     raw = np.zeros(size + _LINE_BYTES, np.uint8)
     begin = -raw.ctypes.data % _LINE_BYTES
     return raw[begin : begin + size]
+
+
+def bytes_of(*groups: Iterable[object]) -> int:
+    """Of all arrays in tuples of what kernels work with; numbers among them do not count."""
+    return sum(each.nbytes for group in groups for each in group if isinstance(each, np.ndarray))

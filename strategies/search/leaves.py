@@ -11,7 +11,7 @@ from blueprints.learned.flops import Flop
 from blueprints.learned.leaves import LearnedLeaves
 from blueprints.learned.network import LeafNetwork, network_file
 from blueprints.lookup import Lookup
-from blueprints.values.leaves import SampledLeaves, Settled, StreetGame
+from blueprints.values.leaves import RunOutDraws, SampledLeaves, Settled, StreetGame
 from blueprints.values.margins import margins_of, run_out_ranks
 from blueprints.values.rollouts import Rollouts
 from machine.errors import ConfigError
@@ -54,8 +54,8 @@ class Leaves:
             return LearnedLeaves(game, self.network, self._flops.of(board), self._lookup, continuations)
         deep = game.street == _FLOP and self._is_deep(game.nodes[0].state)
         return SampledLeaves(
-            game, self._rollouts, self._lookup, board, continuations, seed,
-            run_outs=self._settings.run_outs, reuse=self._settings.reuse,
+            game, self._rollouts, self._lookup, board, continuations,
+            RunOutDraws(seed, self._settings.run_outs, self._settings.reuse),
             classes=hand_classes_array() if game.street == _PREFLOP else None,
             settled=Settled(game, board, self._margins.of(board)) if deep else None,
         )  # fmt: skip

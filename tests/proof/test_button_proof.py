@@ -7,7 +7,7 @@ import pytest
 
 from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint
-from blueprints.train.contest import WIDTH
+from blueprints.train.measures.contest import WIDTH
 from studies.button import KNOWN_MBB, measure, subjects
 
 pytestmark = pytest.mark.proof

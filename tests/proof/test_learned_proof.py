@@ -15,7 +15,7 @@ from blueprints.learned import training
 from blueprints.learned.examples import make_shard
 from blueprints.learned.flops import Flop
 from blueprints.learned.network import LeafNetwork, turn_roots, write_network
-from blueprints.learned.training import Progress, import_torch, learn
+from blueprints.learned.training import LearningProgress, import_torch, learn
 from blueprints.shipped import shipped_blueprint
 from blueprints.storage import Blueprint
 from bot import cli
@@ -30,7 +30,7 @@ def test_what_was_learnt_is_what_the_file_says(tmp_path: Path, monkeypatch: pyte
     lookup = lookup_of(HOLDEM)
     blueprint, rollouts = lookup.blueprint, rollouts_of(lookup)
     shards = [make_shard(blueprint, rollouts, number) for number in range(10)]
-    roots, told = turn_roots(blueprint), list[Progress]()
+    roots, told = turn_roots(blueprint), list[LearningProgress]()
     arrays, again = (learn(shards, len(roots), 30, 5, 1, told.append) for _ in range(2))
     assert all(np.array_equal(arrays[name], again[name]) for name in arrays)
     assert told[29].huber < told[0].huber

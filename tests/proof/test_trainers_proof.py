@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from trained import Case, case, leduc, no_limit_leduc, short_deck
 
-from blueprints.train.external import ExternalSampling
-from blueprints.train.public import PublicSampling
+from blueprints.train.external.sampling import ExternalSampling
+from blueprints.train.public.sampling import PublicSampling
 from studies.search_tables.games import flop_holdem
 
 pytestmark = pytest.mark.proof

@@ -7,8 +7,8 @@ Only where play ends or a street does are they expanded to hands: the reach of a
 coefficient of its bucket. Values of hands are summed to buckets, and come back up, where regrets are updated; values at
 a root are kept by hand: the street before has other buckets.
 
-Everything stands in lanes, one for each of the sixteen roots of a part (`blueprints.train.layout`), whose betting looks
-alike: a row is one vector, whether of a bucket at an edge or of a hand at a root.
+Everything stands in lanes, one for each of the sixteen roots of a part (`blueprints.train.public.layout`), whose
+betting looks alike: a row is one vector, whether of a bucket at an edge or of a hand at a root.
 
     down     strategies of a part by regret matching, averages, coefficients of its slots, reaches of the roots after it
     value    at terminals and at the roots after it, by bucket and by hand
@@ -29,15 +29,11 @@ Integers that kernels are called with are int64: a kernel is compiled once for e
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from blueprints.train.compiled import kernel
-from blueprints.train.terminals import folds, showdowns
-from blueprints.train.tiles import turn
-from protocol.arrays import F32, I32, I64
+from blueprints.train.public.kernels.terminals import folds, kernel, showdowns
 from solver.kernels.sweeps import NUM_CARD_ROWS, chunk, chunks
+from solver.kernels.tiles import turn
 from solver.kernels.vectors import (
     LANES,
     add,
@@ -56,74 +52,6 @@ from solver.kernels.vectors import (
     sub,
     yield_core,
 )  # fmt: skip
-
-
-class Deal(NamedTuple):
-    """A board and the hands it allows, in order of strength; H of them with padding."""
-
-    live: int
-    groups: int
-    group: I32  # [group + 1] where hands of equal strength begin
-    cards: I32  # [hand, 2] rows of card totals to add to
-    minus: I32  # [hand, 2] rows to subtract
-    twin: I32  # [hand] the hand that both subtractions remove, or the row of zeros
-    order: I32  # [hand] 0, 1, 2, …
-    bucket: I32  # [player, street, hand] in the numbers of this walk; of padding 0
-    buckets: I32  # [player, street] how many the board has
-    blocks: I32  # [player, street] the same, in sixteens
-    meant: I32  # [player, street, bucket of this walk] its number; of padding the one that nobody has
-
-
-class Pairs(NamedTuple):
-    """Cards and buckets of which the board has hands, by card; of a hand those of its two cards."""
-
-    at: I32  # [player, street, card row + 1] the first pair of a card
-    bucket: I32  # [player, street, pair] in the numbers of this walk
-    of_hand: I32  # [player, street, hand, 2]
-
-
-class Strategies(NamedTuple):
-    """What each player plays: regret matching on these numbers, which is the strategy itself if they are averages."""
-
-    of_0: F32
-    of_1: F32
-    at: I64  # [player, part] where [bucket][edge][lane] begins
-    stride: I64  # [part] from one bucket to the next
-
-
-class Training(NamedTuple):
-    """What a walk learns; both players'."""
-
-    regrets: F32
-    average: F32
-    weight: np.float32  # of this walk's regrets and strategy
-    learns: bool
-
-
-class Frames(NamedTuple):
-    """Where what is passed between streets lies, and the coefficients of parts that have to keep them."""
-
-    reaches: I64  # [street] of its roots
-    values: I64  # [street]
-    roots: I64  # [street] how many, with empty lanes
-    coefficients: I64  # [part] of streets before the last
-    sums: I64  # [part] likewise
-
-
-class Scratch(NamedTuple):
-    """Working memory of one thread."""
-
-    coefficients: F32  # [player][bucket][slot] of the last street
-    come: F32  # [player][hand] reaches at the roots
-    paired: F32  # [pair] the same by pair, of one player
-    roots: F32  # [bucket] the same by bucket
-    rows: F32  # [row] of one bucket, on the way down
-    sums: F32  # [player][bucket][slot, then node] values, of the last street
-    back: F32  # [hand] values at the roots
-    value: F32  # [hand][slot of a chunk]
-    totals: F32  # [card row][slot of a chunk]
-    tile: F32  # 2 × 16 × 16
-
 
 _ONE, _NOTHING = np.float32(1.0), np.float32(0.0)
 _LEAST = np.float32(1e-30)
@@ -145,9 +73,9 @@ def _buckets(deal, player, street):
 
 
 @kernel
-def _meant(deal, player, street):
+def _bucket_ids(deal, player, street):
     """Where the number of each bucket of the walk stands."""
-    return address(deal.meant, (player * deal.bucket.shape[1] + street) * deal.order.size)
+    return address(deal.bucket_id, (player * deal.bucket.shape[1] + street) * deal.order.size)
 
 
 @kernel
@@ -169,30 +97,30 @@ def _arrive(parts, deal, frame, part, player, shared, scratch):
     hands = deal.order.size
     source = frame.reaches[parts.street[part]] + _root(parts, frame, part, player, hands)
     for hand in range(0, hands, LANES):
-        turn(shared, source + hand, hands, address(scratch.come, 0), (player * hands + hand) * LANES, LANES)
+        turn(shared, source + hand, hands, address(scratch.root_reach, 0), (player * hands + hand) * LANES, LANES)
 
 
 @kernel
 def _pair(parts, deal, pairs, part, player, scratch):
     """The reaches that have arrived, by pair."""
     street, hands = parts.street[part], deal.order.size
-    come, paired = address(scratch.come, player * hands * LANES), address(scratch.paired, 0)
+    root_reach, pair_reach = address(scratch.root_reach, player * hands * LANES), address(scratch.pair_reach, 0)
     of_hand = address(pairs.of_hand, (player * pairs.of_hand.shape[1] + street) * hands * 2)
-    _zero(paired, 0, pairs.at[player, street, NUM_CARD_ROWS] * LANES)
+    _zero(pair_reach, 0, pairs.at[player, street, NUM_CARD_ROWS] * LANES)
     for hand in range(deal.live):
-        reach = load(come, hand * LANES)
+        reach = load(root_reach, hand * LANES)
         for side in range(2):
             place = item(of_hand, 2 * hand + side) * LANES
-            store(paired, place, add(load(paired, place), reach))
+            store(pair_reach, place, add(load(pair_reach, place), reach))
 
 
 @kernel
-def _depart(place, bucket_of, hands, come, coefficients, stride, shared, to, tile):
+def _depart(place, bucket_of, hands, root_reach, coefficients, stride, shared, to, tile):
     """The reaches of a player's hands at the roots that follow one slot, to [root][hand]."""
     for hand in range(0, hands, LANES):
         for number in range(LANES):
             bucket = item(bucket_of, hand + number)
-            reach = mul(load(come, (hand + number) * LANES), load(coefficients, bucket * stride))
+            reach = mul(load(root_reach, (hand + number) * LANES), load(coefficients, bucket * stride))
             store(tile, number * LANES, reach)
         turn(tile, 0, LANES, tile, _APART, LANES)
         for lane in range(LANES):
@@ -201,7 +129,7 @@ def _depart(place, bucket_of, hands, come, coefficients, stride, shared, to, til
 
 
 @kernel
-def _return(place, bucket_of, hands, live, coefficients, stride, sums, sums_stride, back, shared, source, tile):
+def _return(place, bucket_of, hands, live, coefficients, stride, sums, sums_stride, root_value, shared, source, tile):
     """The values of a player's hands at the roots that follow one slot, to buckets and to the part's own roots."""
     for hand in range(0, hands, LANES):
         for lane in range(LANES):
@@ -213,7 +141,7 @@ def _return(place, bucket_of, hands, live, coefficients, stride, sums, sums_stri
             store(sums, bucket * sums_stride, add(load(sums, bucket * sums_stride), value))
             weighed = mul(value, load(coefficients, bucket * stride))
             own = (hand + number) * LANES
-            store(back, own, add(load(back, own), weighed))
+            store(root_value, own, add(load(root_value, own), weighed))
 
 
 @kernel
@@ -249,8 +177,8 @@ def _regret(nodes, num_nodes, slots, of_0, of_1, regrets, weight, value_rows, va
     """
     players, begins, counts = nodes
     factor, zero = splat(weight), splat(_NOTHING)
-    for back in range(num_nodes):
-        node = num_nodes - 1 - back
+    for rank in range(num_nodes):
+        node = num_nodes - 1 - rank
         begin, count, player = item(begins, node), item(counts, node), item(players, node)
         mine, theirs = player * others, (1 - player) * others
         played = of_0 if player == 0 else of_1
@@ -282,22 +210,29 @@ def _down(parts, deal, strategies, training, part, player, frame, shared, coeffi
     street, hands = parts.street[part], deal.order.size
     nodes, befores = _nodes(parts, part), address(parts.before, parts.node_at[part])
     num_nodes, slots = parts.node_at[part + 1] - parts.node_at[part], parts.slot_at[part + 1] - parts.slot_at[part]
-    bucket_of, count, meant = _buckets(deal, player, street), deal.buckets[player, street], _meant(deal, player, street)
+    bucket_of, count, bucket_id = (
+        _buckets(deal, player, street),
+        deal.buckets[player, street],
+        _bucket_ids(deal, player, street),
+    )
     stride = np.int64(slots * LANES)
     coefficients = address(coefficients, _own(deal, street, player, stride))
     roots, rows, tile = address(scratch.roots, 0), address(scratch.rows, 0), address(scratch.tile, 0)
     _arrive(parts, deal, frame, part, player, shared, scratch)
-    come = address(scratch.come, player * hands * LANES)
+    root_reach = address(scratch.root_reach, player * hands * LANES)
     if training.learns:
         _zero(roots, 0, count * LANES)
         for hand in range(deal.live):
             place = item(bucket_of, hand) * LANES
-            store(roots, place, add(load(roots, place), load(come, hand * LANES)))
+            store(roots, place, add(load(roots, place), load(root_reach, hand * LANES)))
     slot_rows = address(parts.slot_row, player * parts.slot_row.shape[1] + parts.slot_at[part])
     tables = address(strategies.of_0, 0) if player == 0 else address(strategies.of_1, 0)
     begin, step, factor = strategies.at[player, part], strategies.stride[part], splat(training.weight)
     for bucket in range(count):
-        place, ahead = begin + item(meant, bucket) * step, begin + item(meant, min(bucket + 1, count - 1)) * step
+        place, ahead = (
+            begin + item(bucket_id, bucket) * step,
+            begin + item(bucket_id, min(bucket + 1, count - 1)) * step,
+        )
         for edge in range(0, step, LANES):
             prefetch(tables, ahead + edge)
             if training.learns:
@@ -311,7 +246,7 @@ def _down(parts, deal, strategies, training, part, player, frame, shared, coeffi
         place = address(parts.place, (parts.slot_at[part] + slot) * LANES)
         onwards = frame.reaches[street + 1] + player * frame.roots[street + 1] * hands
         there = address(coefficients, slot * LANES)
-        _depart(place, bucket_of, hands, come, there, stride, shared, onwards, tile)
+        _depart(place, bucket_of, hands, root_reach, there, stride, shared, onwards, tile)
 
 
 @kernel
@@ -319,7 +254,7 @@ def _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride
     """One player's values at showdowns and folds."""
     street, hands, opponent = parts.street[part], deal.order.size, 1 - player
     stride = np.int64((parts.slot_at[part + 1] - parts.slot_at[part]) * LANES)
-    come, back = address(scratch.come, opponent * hands * LANES), address(scratch.back, 0)
+    root_reach, root_value = address(scratch.root_reach, opponent * hands * LANES), address(scratch.root_value, 0)
     value, totals = address(scratch.value, 0), address(scratch.totals, 0)
     minus, cards, group = address(deal.minus, 0), address(deal.cards, 0), address(deal.group, 0)
     board = deal.live, deal.groups, group, cards, minus, deal.twin[0] == 0
@@ -327,7 +262,7 @@ def _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride
     theirs_paired = (
         address(pairs.at, of_street * pairs.at.shape[2]),
         address(pairs.bucket, of_street * pairs.bucket.shape[2]),
-        address(scratch.paired, 0),
+        address(scratch.pair_reach, 0),
     )
     my_bucket, their_bucket = _buckets(deal, player, street), _buckets(deal, opponent, street)
     for kind in range(2):
@@ -339,13 +274,13 @@ def _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride
             here = slot * LANES
             if kind == 0:
                 showdowns(
-                    width, board, theirs_paired, come, their_bucket, address(theirs, here), stride, chips, my_bucket,
-                    address(mine, here), address(sums, here), sums_stride, back, value, totals,
+                    width, board, theirs_paired, root_reach, their_bucket, address(theirs, here), stride, chips,
+                    my_bucket, address(mine, here), address(sums, here), sums_stride, root_value, value, totals,
                 )  # fmt: skip
             else:
                 folds(
-                    width, board, theirs_paired, come, their_bucket, address(theirs, here), stride, chips, my_bucket,
-                    address(mine, here), address(sums, here), sums_stride, back, value, totals,
+                    width, board, theirs_paired, root_reach, their_bucket, address(theirs, here), stride, chips,
+                    my_bucket, address(mine, here), address(sums, here), sums_stride, root_value, value, totals,
                 )  # fmt: skip
 
 
@@ -358,9 +293,9 @@ def _value(parts, deal, pairs, part, player, frame, shared, coefficients, sums, 
     mine = address(coefficients, _own(deal, street, player, stride))
     theirs = address(coefficients, _own(deal, street, opponent, stride))
     sums = address(sums, _own(deal, street, player, sums_stride))
-    back, tile = address(scratch.back, 0), address(scratch.tile, 0)
+    root_value, tile = address(scratch.root_value, 0), address(scratch.tile, 0)
     _zero(sums, 0, deal.buckets[player, street] * sums_stride)
-    _zero(back, 0, hands * LANES)
+    _zero(root_value, 0, hands * LANES)
     _pair(parts, deal, pairs, part, opponent, scratch)
     _terminals(parts, deal, pairs, part, player, theirs, mine, sums, sums_stride, scratch)
     for slot in range(slots - parts.next[part], slots):
@@ -368,11 +303,11 @@ def _value(parts, deal, pairs, part, player, frame, shared, coefficients, sums, 
         source = frame.values[street + 1] + player * frame.roots[street + 1] * hands
         _return(
             place, _buckets(deal, player, street), hands, deal.live, address(mine, slot * LANES), stride,
-            address(sums, slot * LANES), sums_stride, back, shared, source, tile,
+            address(sums, slot * LANES), sums_stride, root_value, shared, source, tile,
         )  # fmt: skip
     to = frame.values[street] + _root(parts, frame, part, player, hands)
     for hand in range(0, hands, LANES):
-        turn(back, hand * LANES, LANES, shared, to + hand, hands)
+        turn(root_value, hand * LANES, LANES, shared, to + hand, hands)
 
 
 @kernel
@@ -380,10 +315,10 @@ def _learn(parts, deal, strategies, training, part, sums):
     """What both players regret in a part, of whose slots the values are known. Their buckets are the same."""
     street, nodes = parts.street[part], _nodes(parts, part)
     slots, num_nodes = parts.slot_at[part + 1] - parts.slot_at[part], parts.node_at[part + 1] - parts.node_at[part]
-    sums_stride, meant = np.int64((slots + num_nodes) * LANES), _meant(deal, 0, street)
+    sums_stride, bucket_id = np.int64((slots + num_nodes) * LANES), _bucket_ids(deal, 0, street)
     value_rows, others = address(parts.value_row, parts.edge_at[part]), _own(deal, street, 1, sums_stride)
     for bucket in range(deal.buckets[0, street]):
-        place = strategies.at[0, part] + item(meant, bucket) * strategies.stride[part]
+        place = strategies.at[0, part] + item(bucket_id, bucket) * strategies.stride[part]
         of_0, of_1 = address(strategies.of_0, place), address(strategies.of_1, place)
         regrets, values = address(training.regrets, place), address(sums, bucket * sums_stride)
         _regret(nodes, num_nodes, slots, of_0, of_1, regrets, training.weight, value_rows, values, others)

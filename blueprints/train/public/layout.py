@@ -1,4 +1,4 @@
-"""A betting tree cut into parts, and the parts as arrays for the kernels of `blueprints.train.walk`.
+"""A betting tree cut into parts, and the parts as arrays for the kernels of `blueprints.train.public.kernels.walk`.
 
 What follows a root, the first decision of a street, mostly looks like what follows other roots: `standard` has 1,073
 roots on the river and five shapes. A *part* is sixteen roots whose betting has one shape, and what they have stands
@@ -20,39 +20,18 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from blueprints.train.public.kernels.types import WalkParts
 from blueprints.tree import NOBODY, BettingTree
-from protocol.arrays import F32, I32, I64
+from protocol.arrays import I64
 from solver.kernels.vectors import LANES
 
 NONE: Final = -1
 """No edge or root: of lanes that stay empty."""
 
 
-class Parts(NamedTuple):
-    """All parts, those of a street together."""
-
-    street: I32  # [part]
-    part_at: I32  # [street + 1] its first part
-    node_at: I32  # [part + 1]
-    edge_at: I32  # [part + 1]
-    slot_at: I32  # [part + 1]
-    showdowns: I32  # [part] slots
-    folds: I32  # [part]
-    next: I32  # [part]
-    player: I32  # [node]
-    begin: I32  # [node] its first edge, within the part
-    actions: I32  # [node] how many edges
-    before: I32  # [node] row of the player's last edge before it, or of the root
-    value_row: I32  # [edge] the row of what it leads to, on the way up: slots first, then nodes
-    slot_row: I32  # [player, slot] row of the player's last edge before it
-    chips: F32  # [player, slot, lane] what a showdown pays the winner; what a fold pays the player
-    place: I32  # [slot, lane] the root that follows, among all lanes of the parts of its street; or -1
-    edge: I32  # [edge, lane] its number in the tree, or -1
-
-
-def cut(tree: BettingTree) -> Parts:
+def cut(tree: BettingTree) -> WalkParts:
     """The parts of a tree."""
-    columns: dict[str, list[Any]] = {name: [] for name in Parts._fields}
+    columns: dict[str, list[Any]] = {name: [] for name in WalkParts._fields}
     first = int(np.flatnonzero(tree.street_at)[0]) - 1
     columns["part_at"] = [0] * (first + 1)
     groups = [_alike(tree, range(*tree.street_at[street : street + 2])) for street in range(tree.num_streets)]
@@ -75,7 +54,7 @@ def cut(tree: BettingTree) -> Parts:
     }
     for name in ("slot_row", "chips"):  # by slot until now
         arrays[name] = np.ascontiguousarray(arrays[name].swapaxes(0, 1))
-    return Parts(**arrays)
+    return WalkParts(**arrays)
 
 
 _Shape = tuple[tuple[int, ...], ...]
@@ -166,7 +145,7 @@ def _pays(tree: BettingTree, leaf: int, player: int) -> float:
     return chips if folder in (NOBODY, 1 - player) else -chips
 
 
-class Bases(NamedTuple):
+class TableOffsets(NamedTuple):
     """Where regrets and averages lie: of a part [bucket][edge][lane], parts one after another."""
 
     at: I64  # [part]
@@ -174,9 +153,9 @@ class Bases(NamedTuple):
     size: int
 
 
-def bases_of(parts: Parts, buckets: Sequence[int]) -> Bases:
+def bases_of(parts: WalkParts, buckets: Sequence[int]) -> TableOffsets:
     """For so many buckets on each street."""
     stride = np.diff(parts.edge_at).astype(np.int64) * LANES
     sizes = stride * np.array(buckets, np.int64)[parts.street]
     ends = np.cumsum(sizes)
-    return Bases(ends - sizes, stride, int(ends[-1]))
+    return TableOffsets(ends - sizes, stride, int(ends[-1]))

@@ -25,7 +25,7 @@ import numpy as np
 
 from solver.kernels.compiled import kernels_in
 
-kernel = kernels_in(__file__, Path(__file__).parent.parent / "tree.py")
+kernel = kernels_in(Path(__file__).parent)
 
 _TOTAL = np.float32(255.0)
 _ONE = np.float32(1.0)
@@ -46,7 +46,7 @@ class Betting(NamedTuple):
     tremble: np.float32  # how often every action is taken as often as any other
 
 
-class Board(NamedTuple):
+class BoardHands(NamedTuple):
     """The hands of a board, in order of strength."""
 
     live: int

@@ -6,8 +6,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.extending import intrinsic
 
-from blueprints.train.tiles import rows_at
-from solver.kernels.tiles import turned
+from solver.kernels.tiles import rows_at, turned
 from solver.kernels.vectors import LANES, ROW, VECTOR, as_row, element_at, integers, vector_at
 
 _LONG, _INT, _BIT = ir.IntType(64), ir.IntType(32), ir.IntType(1)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
-from blueprints.train.public import Walker
+from blueprints.train.public.walker import Walker
 from blueprints.tree import BettingTree
 from protocol.arrays import F64
 from protocol.game import Game
@@ -25,7 +25,7 @@ WIDTH = 1.96
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Contestant:
     """A strategy: by street [edge of the street, bucket], in any unit, and what its buckets are."""
 
     tables: Sequence[npt.NDArray[Any]]
@@ -33,7 +33,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ContestScore:
     """Chips a hand that the first side wins, with 95 % intervals."""
 
     boards: int
@@ -45,9 +45,9 @@ class Score:
 
 
 def contest(
-    game: Game, tree: BettingTree, first: Side, second: Side, *, boards: int, seed: int = 0, threads: int = 1,
-    tell: Callable[[int, Score], None] = lambda board, score: None,
-) -> Score:  # fmt: skip
+    game: Game, tree: BettingTree, first: Contestant, second: Contestant, *, boards: int, seed: int = 0,
+    threads: int = 1, tell: Callable[[int, ContestScore], None] = lambda board, score: None,
+) -> ContestScore:  # fmt: skip
     """Play two strategies for the same betting against each other."""
 
     def told(won: F64) -> None:
@@ -59,7 +59,7 @@ def contest(
 
 
 def play(
-    game: Game, tree: BettingTree, first: Side, second: Side, *, boards: int, rng: np.random.Generator,
+    game: Game, tree: BettingTree, first: Contestant, second: Contestant, *, boards: int, rng: np.random.Generator,
     threads: int = 1, tell: Callable[[F64], None] = lambda won: None,
 ) -> F64:  # fmt: skip
     """[board, position of the first side] chips a hand that it wins; `tell` hears what has been played so far."""
@@ -79,10 +79,10 @@ def play(
     return won
 
 
-def _score(won: F64) -> Score:
+def _score(won: F64) -> ContestScore:
     both = won.mean(axis=1)
     errors = [float(WIDTH * each.std(ddof=1) / np.sqrt(len(won))) for each in (both, won[:, 0], won[:, 1])]
-    return Score(
+    return ContestScore(
         len(won), float(both.mean()), errors[0], (float(won[:, 0].mean()), float(won[:, 1].mean())),
         (errors[1], errors[2]),
     )  # fmt: skip

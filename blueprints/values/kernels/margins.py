@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
-from numba import njit
 
+from protocol import kernels as ranking
 from protocol.kernels import rank_board_into
+from solver.kernels.compiled import kernels_in
+
+kernel = kernels_in(Path(__file__).parent, ranking.__file__)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_boards(tables, flop, rest, ranks):
     """ranks[run-out, hand], run-outs in the order of pairs of `rest`; of dead hands 0."""
     board = np.empty(5, np.uint8)
@@ -21,7 +26,7 @@ def rank_boards(tables, flop, rest, ranks):
             number += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_wins(ranks, first, last, wins):
     """wins[hand, other] += run-outs won less those lost, for hands from first to last and those before each.
 

@@ -1,4 +1,4 @@
-"""Deals of single hands for external sampling, whatever the game: façade of `blueprints.train.samples`."""
+"""Deals of single hands for external sampling, whatever the game: façade of `kernels.samples`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import numpy.typing as npt
 from blueprints.cards.features import FLOP, RIVER, TURN, keys
 from blueprints.cards.holdem import HoldemCards
 from blueprints.cards.interface import Cards
-from blueprints.train.samples import (
+from blueprints.train.external.kernels.samples import (
     MOST_CARDS,
-    Canonical,
-    Chance,
-    Deals,
-    Tables,
+    CanonicalTables,
+    DealSource,
+    SampledDeals,
+    SmallTables,
     deal_canonical,
     deal_tables,
 )  # fmt: skip
@@ -40,8 +40,8 @@ _MOST_BUCKETS: Final = 1 << 26
 class SingleHands:
     """Deals a board and two hands, and finds their buckets."""
 
-    chance: Chance
-    tables: Tables | Canonical
+    chance: DealSource
+    tables: SmallTables | CanonicalTables
     streets: tuple[int, int]
     """The street of the root, and how many the game has."""
 
@@ -67,17 +67,17 @@ class SingleHands:
         )
         return cls(chance, tables, streets)
 
-    def deal(self, seed: int, period: int, begin: int, count: int) -> Deals:
+    def deal(self, seed: int, period: int, begin: int, count: int) -> SampledDeals:
         """The deals of so many walks of a period, from number `begin` on."""
-        deals = Deals(
+        deals = SampledDeals(
             np.zeros((count, 2 * self.streets[1]), np.int32), np.zeros(count, np.int8), np.zeros(count, np.uint64)
         )
-        kernel = deal_canonical if isinstance(self.tables, Canonical) else deal_tables
+        kernel = deal_canonical if isinstance(self.tables, CanonicalTables) else deal_tables
         kernel(self.chance, self.tables, rank_tables(), seed, period, begin, self.streets, deals)
         return deals
 
 
-def chance_of(game: Game, board: tuple[Card, ...], ranges: Sequence[Range] | None) -> Chance:
+def chance_of(game: Game, board: tuple[Card, ...], ranges: Sequence[Range] | None) -> DealSource:
     """What is dealt from, below a board."""
     if game.num_hole_cards > 2 or sum(game.num_board_cards) + 4 > MOST_CARDS:
         raise ConfigError(f"hands of {game.num_hole_cards} cards: expected one or two")
@@ -91,7 +91,7 @@ def chance_of(game: Game, board: tuple[Card, ...], ranges: Sequence[Range] | Non
         first = np.cumsum(mine * _beside(hands, second))
         if not first[-1] > 0:
             raise ConfigError("the ranges block each other: no pair of hands can be dealt")
-    return Chance(
+    return DealSource(
         board=np.array(board, np.uint8),
         deck=np.array([card for card in whole if card not in board], np.uint8),
         place=place,
@@ -108,16 +108,16 @@ def _beside(hands: DeckHands, weights: npt.NDArray[np.float64]) -> npt.NDArray[n
     return np.array([weights[hands.live(hand)].sum() for hand in hands])
 
 
-def canonical(flops: Table, turns: Table, rivers: Table) -> Canonical:
+def canonical(flops: Table, turns: Table, rivers: Table) -> CanonicalTables:
     """The tables of full hold'em, as `HoldemCards` has them."""
     if not len(rivers):
         raise ConfigError("external sampling looks up single hands: expected cards with a table of all rivers")
     classes = hand_classes_array().astype(np.uint16)
     permutations = np.array(SUIT_PERMUTATIONS, np.uint8)
-    return Canonical(classes, flops, turns, rivers, keys(FLOP), keys(TURN), keys(RIVER), permutations)
+    return CanonicalTables(classes, flops, turns, rivers, keys(FLOP), keys(TURN), keys(RIVER), permutations)
 
 
-def _tables(game: Game, cards: Cards, board: tuple[Card, ...], streets: tuple[int, int]) -> Tables:
+def _tables(game: Game, cards: Cards, board: tuple[Card, ...], streets: tuple[int, int]) -> SmallTables:
     """A table of every board: small games, and the end of large ones."""
     left = sorted(set(game.deck()) - set(board))
     hands = len(hands_of(game))
@@ -137,4 +137,4 @@ def _tables(game: Game, cards: Cards, board: tuple[Card, ...], streets: tuple[in
         sets = sorted(combinations(range(len(left)), missing[street]), key=lambda places: places[::-1])
         rows += [cards.buckets((*board, *[left[place] for place in places])) for places in sets]
     choose = np.array([[comb(n, k) for k in range(MOST_CARDS)] for n in range(len(left) + 1)], np.int64)
-    return Tables(np.stack([at, at]), np.concatenate(rows).astype(np.uint16), hands, choose)
+    return SmallTables(np.stack([at, at]), np.concatenate(rows).astype(np.uint16), hands, choose)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from blueprints.cards.exact import ExactCards
+from blueprints.cards.holdem import is_holdem
 from blueprints.cards.interface import Cards
 from blueprints.cards.made_up import made_up_rows, made_up_tables
 from blueprints.cards.tables import tables_bytes
 from blueprints.settings import BlueprintSettings, Sampling
 from blueprints.train.trainer import make_sampler
 from blueprints.tree import BettingTree
-from protocol.cards import NUM_CARDS
-from protocol.game import Game
 
 _WARM_UP: Final = 3
 _MEASURED_S: Final = 3.0
@@ -45,7 +44,7 @@ class StreetPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class TrainingPrice:
     """Of a configuration."""
 
     streets: tuple[StreetPrice, ...]
@@ -71,7 +70,7 @@ class Price:
 
 def find_price(
     settings: BlueprintSettings, tree: BettingTree, *, threads: int, tell: Callable[[float], object] = id
-) -> Price:
+) -> TrainingPrice:
     """Train for a few seconds on buckets that are made up: as many a board as real ones.
 
     `tell` hears which share of that is done.
@@ -92,7 +91,7 @@ def find_price(
         walks += batch
     seconds = time.perf_counter() - began
     trainer = settings.trainer
-    return Price(
+    return TrainingPrice(
         streets,
         training_bytes=sum(array.nbytes for array in sampler.state().values()),
         tables_bytes=tables_bytes() if holdem else 0,
@@ -102,11 +101,6 @@ def find_price(
         pairs_a_second=updates / seconds,
         walks=trainer.periods * trainer.walks,
     )
-
-
-def is_holdem(game: Game) -> bool:
-    """Whether the card abstraction of hold'em, with its tables, is for this game."""
-    return len(game.deck()) == NUM_CARDS and game.num_hole_cards == 2 and game.num_board_cards == (0, 3, 1, 1)
 
 
 def made_up_cards(settings: BlueprintSettings) -> Cards:

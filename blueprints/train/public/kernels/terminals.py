@@ -16,23 +16,53 @@ A sweep is compiled for every width from 1 to `MAX_VECTORS` slots, each a vector
 in chunks of even width (`solver.kernels.sweeps.chunk`). Positions are in elements, `theirs`, `mine` and `sums` begin at
 the first slot of the chunk and have so many elements for each bucket:
 
-    come     [hand][16]             how far the opponent's hands have come to the roots
-    paired   [pair][16]             the same, all hands of a bucket with a card together
+    root_reach  [hand][16]          how far the opponent's hands have come to the roots
+    pair_reach  [pair][16]          the same, all hands of a bucket with a card together
     theirs   [bucket][slot][16]     how often the opponent's buckets come from the root to the slot
     mine     [bucket][slot][16]     the same of the player whose values these are
     sums     [bucket][slot][16]     values by bucket, added to
-    back     [hand][16]             values at the roots, added to
+    root_value  [hand][16]          values at the roots, added to
     value    [hand of a group][slot][16]  scratch
     totals   [card row][slot][16]   scratch
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from blueprints.train.compiled import kernel
+from blueprints.boards import kernels as boards
+from solver.kernels.compiled import kernels_in
 from solver.kernels.sweeps import NUM_CARD_ROWS, totals_of
 from solver.kernels.vectors import LANES, add, filler, item, load, loader, mul, repeater, store, together
+
+kernel = kernels_in(Path(__file__).parent, boards.__file__)
+
+
+@kernel
+def find_pairs(deal, pairs, number):
+    """The pairs of a board. `number` is scratch, [card row][bucket]."""
+    for player in range(2):
+        for street in range(deal.bucket.shape[1]):
+            count = deal.buckets[player, street]
+            number[:, :count] = 0
+            for hand in range(deal.live):
+                for side in range(2):
+                    number[deal.cards[hand, side], deal.bucket[player, street, hand]] = 1
+            found = 0
+            for row in range(NUM_CARD_ROWS):
+                pairs.at[player, street, row] = found
+                for bucket in range(count):
+                    if number[row, bucket]:
+                        number[row, bucket] = found
+                        pairs.bucket[player, street, found] = bucket
+                        found += 1
+            pairs.at[player, street, NUM_CARD_ROWS] = found
+            for hand in range(deal.live):
+                for side in range(2):
+                    row = deal.cards[hand, side]
+                    pairs.of_hand[player, street, hand, side] = number[row, deal.bucket[player, street, hand]]
 
 
 def _sweeps_of(slots):
@@ -44,33 +74,46 @@ def _sweeps_of(slots):
     @kernel
     def count_all(pairs, theirs, stride, factor, totals):
         """Totals of all the opponent's hands by card, times a factor; returns the grand total."""
-        pair_at, buckets, paired = pairs
+        pair_at, buckets, pair_reach = pairs
         scale, total = fill_row(factor), fill_row(np.float32(0.0))
         for row in range(NUM_CARD_ROWS):
             of_card = fill_row(np.float32(0.0))
             for pair in range(item(pair_at, row), item(pair_at, row + 1)):
-                come = repeat_row(load(paired, pair * LANES))
-                of_card = add(of_card, mul(load_row(theirs, item(buckets, pair) * stride), come))
+                reached = repeat_row(load(pair_reach, pair * LANES))
+                of_card = add(of_card, mul(load_row(theirs, item(buckets, pair) * stride), reached))
             of_card = mul(of_card, scale)
             store(totals, row * width, of_card)
             total = add(total, of_card)
         return mul(total, fill_row(np.float32(0.5)))  # each hand was counted with two cards
 
     @kernel
-    def reach(come, theirs, bucket, stride, hand):
-        return mul(load_row(theirs, item(bucket, hand) * stride), repeat_row(load(come, hand * LANES)))
+    def reach(root_reach, theirs, bucket, stride, hand):
+        return mul(load_row(theirs, item(bucket, hand) * stride), repeat_row(load(root_reach, hand * LANES)))
 
     @kernel
-    def keep(won, bucket, mine, mine_stride, sums, sums_stride, back, hand):
+    def keep(won, bucket, mine, mine_stride, sums, sums_stride, root_value, hand):
         """The value of a hand, where it is wanted."""
         number = item(bucket, hand)
         store(sums, number * sums_stride, add(load_row(sums, number * sums_stride), won))
         weighed = together(mul(won, load_row(mine, number * mine_stride)))
-        store(back, hand * LANES, add(load(back, hand * LANES), weighed))
+        store(root_value, hand * LANES, add(load(root_value, hand * LANES), weighed))
 
     @kernel
     def showdowns(
-        deal, pairs, come, their_bucket, theirs, stride, chips, my_bucket, mine, sums, sums_stride, back, value, totals
+        deal,
+        pairs,
+        root_reach,
+        their_bucket,
+        theirs,
+        stride,
+        chips,
+        my_bucket,
+        mine,
+        sums,
+        sums_stride,
+        root_value,
+        value,
+        totals,
     ):
         """Chips × (weaker + (weaker or equal) − all).
 
@@ -84,14 +127,27 @@ def _sweeps_of(slots):
             for hand in range(first, last):
                 store(value, (hand - first) * width, compatible(total, totals, minus, hand))
             for hand in range(first, last):
-                total = count(total, totals, cards, hand, reach(come, theirs, their_bucket, stride, hand))
+                total = count(total, totals, cards, hand, reach(root_reach, theirs, their_bucket, stride, hand))
             for hand in range(first, last):
                 won = add(load_row(value, (hand - first) * width), compatible(total, totals, minus, hand))
-                keep(mul(won, paid), my_bucket, mine, stride, sums, sums_stride, back, hand)
+                keep(mul(won, paid), my_bucket, mine, stride, sums, sums_stride, root_value, hand)
 
     @kernel
     def folds(
-        deal, pairs, come, their_bucket, theirs, stride, chips, my_bucket, mine, sums, sums_stride, back, value, totals
+        deal,
+        pairs,
+        root_reach,
+        their_bucket,
+        theirs,
+        stride,
+        chips,
+        my_bucket,
+        mine,
+        sums,
+        sums_stride,
+        root_value,
+        value,
+        totals,
     ):
         """Chips × all compatible reaches; a hand of two cards is subtracted with both of them."""
         live, _, _, _, minus, twins = deal
@@ -99,8 +155,8 @@ def _sweeps_of(slots):
         for hand in range(live):
             won = compatible(total, totals, minus, hand)
             if twins:
-                won = add(won, reach(come, theirs, their_bucket, stride, hand))
-            keep(mul(won, paid), my_bucket, mine, stride, sums, sums_stride, back, hand)
+                won = add(won, reach(root_reach, theirs, their_bucket, stride, hand))
+            keep(mul(won, paid), my_bucket, mine, stride, sums, sums_stride, root_value, hand)
 
     return showdowns, folds
 

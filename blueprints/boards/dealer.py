@@ -9,9 +9,8 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from blueprints.boards.kernels import FinalBoard, number_buckets
 from blueprints.cards.interface import Cards
-from blueprints.train.buckets import number_buckets
-from blueprints.train.walk import Deal
 from protocol.arrays import F64, I32
 from protocol.cards import Card
 from protocol.game import Game
@@ -31,7 +30,7 @@ Ranges = tuple[F64 | None, F64 | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Dealer:
+class BoardDealer:
     """Deals boards of a game, or of what follows a board."""
 
     game: Game
@@ -87,7 +86,7 @@ class Dealer:
         begins = np.flatnonzero(np.concatenate(([True], sorted_ranks[1:] != sorted_ranks[:-1], [True])))
         return live[order], begins.astype(np.int32)
 
-    def deal(self, board: tuple[Card, ...]) -> tuple[Deal, npt.NDArray[np.intp]]:
+    def deal(self, board: tuple[Card, ...]) -> tuple[FinalBoard, npt.NDArray[np.intp]]:
         """A final board for the kernels, and the numbers of its hands in order."""
         hands, begins = self.hands(board)
         size, live = self.num_hands, len(hands)
@@ -97,15 +96,15 @@ class Dealer:
         cards[:live, : held.shape[1]] = minus[:live, : held.shape[1]] = held
         order = np.arange(size, dtype=np.int32)
         twin = order if held.shape[1] == 2 else np.full(size, size, np.int32)
-        bucket, meant = np.zeros((2, 2, self.game.num_rounds, size), np.int32)
+        bucket, bucket_id = np.zeros((2, 2, self.game.num_rounds, size), np.int32)
         count, blocks = np.zeros((2, 2, self.game.num_rounds), np.int32)
         for player, abstraction in enumerate(self.cards):
             if player and abstraction is self.cards[0]:
-                bucket[1], meant[1], count[1], blocks[1] = bucket[0], meant[0], count[0], blocks[0]
+                bucket[1], bucket_id[1], count[1], blocks[1] = bucket[0], bucket_id[0], count[0], blocks[0]
                 continue
             counts = np.array(abstraction.counts)
-            meant[player] = counts[:, None]
-            number_buckets(abstraction.deal(board), hands, counts, bucket[player], meant[player], count[player])
+            bucket_id[player] = counts[:, None]
+            number_buckets(abstraction.deal(board), hands, counts, bucket[player], bucket_id[player], count[player])
             blocks[player] = -(-count[player] // LANES)
-        deal = Deal(live, len(begins) - 1, begins, cards, minus, twin, order, bucket, count, blocks, meant)
+        deal = FinalBoard(live, len(begins) - 1, begins, cards, minus, twin, order, bucket, count, blocks, bucket_id)
         return deal, hands

@@ -1,9 +1,9 @@
 """Kernels of `blueprints.values.rollouts`: a walk over one run-out in which each player has k strategies at once.
 
 A board is dealt, both players hold every hand it allows, all betting is played, in bucket space as in training
-(`blueprints.train.walk`, read that first), without learning, and with one more dimension: a player's hand comes to the
-roots with a reach for each *continuation*, a strategy that is the blueprint's with a bias. k continuations cost less
-than k walks, and not k² of them:
+(`blueprints.train.public.kernels.walk`, read that first), without learning, and with one more dimension: a player's
+hand comes to the roots with a reach for each *continuation*, a strategy that is the blueprint's with a bias. k
+continuations cost less than k walks, and not k² of them:
 
 - Strategies are read once for each block of buckets, biased k times.
 - At a terminal only the sum over the opponent's continuations matters: it is formed on the way into the sweep, so that
@@ -27,69 +27,33 @@ Rules of the file: as in `walk`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from blueprints.train.tiles import turn
-from blueprints.values.rollout_tiles import pick, turn_some, weigh
-from protocol.arrays import F32, I32, I64
+from blueprints.boards import kernels as boards
+from blueprints.values.kernels.tiles import pick, turn_some, weigh
 from solver.kernels.compiled import inlined, kernels_in
 from solver.kernels.sweeps import MAX_VECTORS, folds, showdowns
+from solver.kernels.tiles import turn
 from solver.kernels.vectors import LANES, add, address, div, fetch_add, if_positive, item, load, mul, splat, store
 
-_HERE = Path(__file__).parent
-_FILES = "rollout_kernels.py", "rollout_layout.py", "rollout_tiles.py", "../train/tiles.py", "../train/walk.py"
-kernel = kernels_in(*(_HERE / name for name in _FILES))
+kernel = kernels_in(Path(__file__).parent, boards.__file__)
 
 KINDS = 3
 """Fold, call, raise."""
-
-
-class Play(NamedTuple):
-    """The continuations, for the edges of all parts."""
-
-    row: I32  # [edge] of its street's strategy
-    kind: I32  # [edge] what is done: 0 fold, 1 call, 2 raise
-    factors: F32  # [continuation][kind][16] by what its probability is multiplied, in each lane
-    count: int  # continuations
-
-
-class Frames(NamedTuple):
-    """Where the frame of each part is, in the memory that is shared or in that of a thread."""
-
-    coefficients: I64  # [part]
-    reaches: I64  # [part]
-    values: I64  # [part]
-
-
-class Scratch(NamedTuple):
-    """Working memory of one thread."""
-
-    frames: F32
-    weights: F32  # [edge][bucket of a block] the blueprint's numbers
-    rows: F32  # [row][bucket of a block]
-    reach: F32  # [hand, and a row of zeros][lane of a chunk]
-    value: F32  # [hand][lane of a chunk]
-    back: F32  # [continuation][root][hand] values
-    tile: F32  # 16 × 16
-    masks: F32  # [16][16] row n: ones, and n zeros at the end
-    totals: F32  # [card row][lane]
-    chips: F32  # [lane of a chunk]
-
 
 _ONE, _NOTHING = np.float32(1.0), np.float32(0.0)
 _APART = np.int64(0)  # numba would compile a call with the literal 0 once more
 
 
 @kernel
-def _fetch(strategy, row, meant, edges, weights):
+def _fetch(strategy, row, bucket_id, edges, weights):
     """Sixteen buckets of a strategy [edge][bucket]; for the bucket that nobody has, which it lacks, its last."""
     last = strategy.shape[1] - 1
     for edge in range(edges):
         place = item(row, edge)
         for number in range(LANES):
-            weights[edge * LANES + number] = strategy[place, min(item(meant, number), last)]
+            weights[edge * LANES + number] = strategy[place, min(item(bucket_id, number), last)]
 
 
 @kernel
@@ -116,11 +80,11 @@ def _play(players, begins, counts, befores, num_nodes, num_roots, weights, kinds
 
 
 @kernel
-def _down(parts, deal, strategies, play, part, above, start_at, step, come, frame, scratch):
+def _down(parts, deal, strategies, play, part, above, start_at, step, above_lanes, frame, scratch):
     """Coefficients of a part's lanes, and the reaches of the roots that follow it.
 
     `above` has the reaches of the part's roots: of a player's continuation, number n of all, and hand h from
-    `start_at + n * step + h * come` on.
+    `start_at + n * step + h * above_lanes` on.
     """
     street, nodes, lanes, edge_at = parts.street[part], parts.node_at[part], parts.lane_at[part], parts.edge_at[part]
     edges, width, hands = parts.edge_at[part + 1] - edge_at, parts.lane_at[part + 1] - lanes, deal.order.size
@@ -135,8 +99,8 @@ def _down(parts, deal, strategies, play, part, above, start_at, step, come, fram
     for root in range(num_roots):
         store(rows, root * LANES, splat(_ONE))
     for block in range(blocks):
-        meant = address(deal.meant, street * hands + block * LANES)
-        _fetch(strategies[street], row, meant, edges, scratch.weights)
+        bucket_id = address(deal.bucket_id, street * hands + block * LANES)
+        _fetch(strategies[street], row, bucket_id, edges, scratch.weights)
         for bias in range(play.count):
             factors = address(play.factors, bias * KINDS * LANES)
             _play(players, begins, counts, befores, num_nodes, num_roots, weights, kinds, factors, rows)
@@ -154,8 +118,8 @@ def _down(parts, deal, strategies, play, part, above, start_at, step, come, fram
             mine = address(scratch.frames, frame.coefficients[part] + number * size)
             reaches = address(scratch.frames, frame.reaches[part] + number * parts.next[part] * hands)
             _expand(
-                parts, deal, bucket_of, part, first, parts.next[part], above, start_at + number * step, come, mine,
-                width, reaches,
+                parts, deal, bucket_of, part, first, parts.next[part], above, start_at + number * step, above_lanes,
+                mine, width, reaches,
             )  # fmt: skip
 
 
@@ -167,19 +131,19 @@ def _zero(array, at, size):
 
 
 @kernel
-def _expand(parts, deal, bucket_of, part, first, lanes, above, start_at, come, coefficients, width, reach):
+def _expand(parts, deal, bucket_of, part, first, lanes, above, start_at, above_lanes, coefficients, width, reach):
     """The reaches of one player's hands at some lanes of a part, [hand][lane]."""
     above, roots = address(above, start_at), address(parts.lane_root, parts.lane_at[part] + first)
     for hand in range(deal.live):
         source = item(bucket_of, hand) * width + first
         for lane in range(0, lanes, LANES):
-            come_here = pick(above, hand * come, roots, lane)
-            store(reach, hand * lanes + lane, mul(load(coefficients, source + lane), come_here))
+            reach_here = pick(above, hand * above_lanes, roots, lane)
+            store(reach, hand * lanes + lane, mul(load(coefficients, source + lane), reach_here))
 
 
 @kernel
 def _expand_all(
-    live, bucket_of, roots, first, lanes, above, start_at, step, come, coefficients, size, width, count, reach
+    live, bucket_of, roots, first, lanes, above, start_at, step, above_lanes, coefficients, size, width, count, reach
 ):
     """The reaches of one player's hands at some lanes of a part, all continuations together, [hand][lane]."""
     for hand in range(live):
@@ -187,17 +151,17 @@ def _expand_all(
         for lane in range(0, lanes, LANES):
             total = splat(_NOTHING)
             for bias in range(count):
-                come_here = pick(above, start_at + bias * step + hand * come, roots, lane)
-                total = add(total, mul(load(coefficients, bias * size + source + lane), come_here))
+                reach_here = pick(above, start_at + bias * step + hand * above_lanes, roots, lane)
+                total = add(total, mul(load(coefficients, bias * size + source + lane), reach_here))
             store(reach, hand * lanes + lane, total)
 
 
 @kernel
-def _collapse(parts, row, hands, bucket_of, coefficients, size, width, value, apart, count, back, rise, masks):
+def _collapse(parts, row, hands, bucket_of, coefficients, size, width, value, apart, count, root_value, rise, masks):
     """Values of one player's hands at the lanes of a chunk, added to the roots' by hand, for each continuation.
 
     Those of continuation n are from `value[n * apart]` on, its coefficients from `coefficients[n * size]` on, and what
-    comes of them is added from `back[n * rise]` on.
+    comes of them is added from `root_value[n * rise]` on.
     """
     first, step = parts.chunk[row, 0], parts.chunk[row, 1] * LANES
     begin, end, segment = parts.chunk[row, 2], parts.chunk[row, 3], address(parts.segment, 0)
@@ -207,25 +171,25 @@ def _collapse(parts, row, hands, bucket_of, coefficients, size, width, value, ap
             for number in range(3 * begin, 3 * end, 3):
                 lane, to = item(segment, number), bias * rise + item(segment, number + 2) * hands + hand
                 last = lane + item(segment, number + 1)
-                total = load(back, to)
+                total = load(root_value, to)
                 for place in range(lane, last, LANES):
                     mask = max(0, place + LANES - last) * LANES
                     won = weigh(
                         value, source + place, step, coefficients, weight + place, bucket_of, hand, width, masks, mask
                     )  # fmt: skip
                     total = add(total, won)
-                store(back, to, total)
+                store(root_value, to, total)
 
 
 @kernel
-def _terminals(parts, deal, play, part, player, above, start_at, step, come, frame, scratch):
+def _terminals(parts, deal, play, part, player, above, start_at, step, above_lanes, frame, scratch):
     """One player's values at showdowns and folds, to the roots'."""
     hands, street, lanes = deal.order.size, parts.street[part], parts.lane_at[part]
     width = parts.lane_at[part + 1] - lanes
     size, bucket_of = deal.blocks[0, street] * LANES * width, address(deal.bucket, street * hands)
     mine = address(scratch.frames, frame.coefficients[part] + player * play.count * size)
     theirs = address(scratch.frames, frame.coefficients[part] + (1 - player) * play.count * size)
-    back = address(scratch.back, 0)
+    root_value = address(scratch.root_value, 0)
     start_at += (1 - player) * play.count * step
     reach, value, totals = address(scratch.reach, 0), address(scratch.value, 0), address(scratch.totals, 0)
     minus, cards, order = address(deal.minus, 0), address(deal.cards, 0), address(deal.order, 0)
@@ -235,8 +199,8 @@ def _terminals(parts, deal, play, part, player, above, start_at, step, come, fra
             first, vectors = parts.chunk[row, 0], parts.chunk[row, 1]
             roots = address(parts.lane_root, lanes + first)
             _expand_all(
-                deal.live, bucket_of, roots, first, vectors * LANES, above, start_at, step, come, theirs, size, width,
-                play.count, reach,
+                deal.live, bucket_of, roots, first, vectors * LANES, above, start_at, step, above_lanes,
+                theirs, size, width, play.count, reach,
             )  # fmt: skip
             chips = address(parts.chips, player * parts.lane_root.size + lanes + first)
             if kind == 0:
@@ -248,42 +212,42 @@ def _terminals(parts, deal, play, part, player, above, start_at, step, come, fra
                 folds(vectors, minus, twin, deal.live, cards, deal.live, chips, reach, value, totals)
             _zero(value, deal.live * vectors * LANES, (hands - deal.live) * vectors * LANES)
             _collapse(
-                parts, row, hands, bucket_of, mine, size, width, value, _APART, play.count, back,
+                parts, row, hands, bucket_of, mine, size, width, value, _APART, play.count, root_value,
                 parts.roots[part] * hands, masks,
             )  # fmt: skip
 
 
 @kernel
-def _up(parts, deal, play, players, part, above, start_at, back_at, step, come, frame, scratch):
+def _up(parts, deal, play, players, part, above, start_at, back_at, step, above_lanes, frame, scratch):
     """Values of a part's roots to `above`, where they lie as the reaches do."""
     hands, street, num_roots = deal.order.size, parts.street[part], parts.roots[part]
     width = parts.lane_at[part + 1] - parts.lane_at[part]
     size, bucket_of = deal.blocks[0, street] * LANES * width, address(deal.bucket, street * hands)
-    masks, back = address(scratch.masks, 0), address(scratch.back, 0)
+    masks, root_value = address(scratch.masks, 0), address(scratch.root_value, 0)
     for player in range(players[0], players[1]):
-        _zero(back, 0, play.count * num_roots * hands)
-        _terminals(parts, deal, play, part, player, above, start_at, step, come, frame, scratch)
+        _zero(root_value, 0, play.count * num_roots * hands)
+        _terminals(parts, deal, play, part, player, above, start_at, step, above_lanes, frame, scratch)
         if parts.next[part]:
             mine = address(scratch.frames, frame.coefficients[part] + player * play.count * size)
             apart = parts.next[part] * hands
             value = address(scratch.frames, frame.values[part] + player * play.count * apart)
             row = parts.chunk_at[3 * part + 2]
             _collapse(
-                parts, row, hands, bucket_of, mine, size, width, value, apart, play.count, back, num_roots * hands,
-                masks,
+                parts, row, hands, bucket_of, mine, size, width, value, apart, play.count, root_value,
+                num_roots * hands, masks,
             )  # fmt: skip
         for bias in range(play.count):
             to, own = back_at + (player * play.count + bias) * step, bias * num_roots * hands
             for hand in range(0, hands, LANES):
-                turn_some(back, own + hand, hands, above, to + hand * come, come, num_roots)
+                turn_some(root_value, own + hand, hands, above, to + hand * above_lanes, above_lanes, num_roots)
 
 
 @kernel
 def _places(parts, frame, part, hands):
     """Where in the frame before it the reaches of a part's roots are, where their values go, and steps: see `_down`."""
     before, place = parts.parent[part], parts.first_lane[part]
-    come = np.int64(parts.next[before])
-    return frame.reaches[before] + place, frame.values[before] + place, come * hands, come
+    above_lanes = np.int64(parts.next[before])
+    return frame.reaches[before] + place, frame.values[before] + place, above_lanes * hands, above_lanes
 
 
 @inlined
@@ -293,23 +257,23 @@ def _visit(parts, deal, strategies, play, players, top, shared, frame, scratch):
     frames = scratch.frames
     turns = np.empty(8, np.int64)  # [depth] the next child to go to
     part, depth = np.int64(top), 0
-    reach, back, step, come = _places(parts, frame, part, hands)
-    _down(parts, deal, strategies, play, part, shared, reach, step, come, frame, scratch)
+    reach, value_at, step, above_lanes = _places(parts, frame, part, hands)
+    _down(parts, deal, strategies, play, part, shared, reach, step, above_lanes, frame, scratch)
     turns[0] = parts.child_at[part]
     while True:
         if turns[depth] < parts.child_at[part + 1]:
             part = turns[depth]
             turns[depth] += 1
             depth += 1
-            reach, back, step, come = _places(parts, frame, part, hands)
-            _down(parts, deal, strategies, play, part, frames, reach, step, come, frame, scratch)
+            reach, value_at, step, above_lanes = _places(parts, frame, part, hands)
+            _down(parts, deal, strategies, play, part, frames, reach, step, above_lanes, frame, scratch)
             turns[depth] = parts.child_at[part]
         else:
-            reach, back, step, come = _places(parts, frame, part, hands)
+            reach, value_at, step, above_lanes = _places(parts, frame, part, hands)
             if depth == 0:
-                _up(parts, deal, play, players, part, shared, reach, back, step, come, frame, scratch)
+                _up(parts, deal, play, players, part, shared, reach, value_at, step, above_lanes, frame, scratch)
                 return
-            _up(parts, deal, play, players, part, frames, reach, back, step, come, frame, scratch)
+            _up(parts, deal, play, players, part, frames, reach, value_at, step, above_lanes, frame, scratch)
             part = np.int64(parts.parent[part])
             depth -= 1
 

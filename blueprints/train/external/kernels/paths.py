@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprints.train.samples import kernel, mixed, unit
+from blueprints.train.external.kernels.samples import kernel, mixed, unit
 from protocol.arrays import F32, I32
 from solver.kernels.vectors import prefetch
 

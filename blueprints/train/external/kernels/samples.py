@@ -20,16 +20,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from blueprints.cards.kernels import compiled, places
+from blueprints.cards.kernels import places
 from blueprints.cards.kernels.places import live_place, place_of
 from protocol import kernels as ranking
 from protocol.arrays import F64, I32, I64, U8, U16
 from protocol.kernels import rank_hands_into
 from solver.kernels.compiled import kernels_in
 
-kernel = kernels_in(
-    __file__, Path(__file__).with_name("paths.py"), compiled.__file__, places.__file__, ranking.__file__
-)  # fmt: skip
+kernel = kernels_in(Path(__file__).parent, Path(places.__file__).parent, ranking.__file__)
 
 U64 = npt.NDArray[np.uint64]
 I8 = npt.NDArray[np.int8]
@@ -44,7 +42,7 @@ _ONE = np.uint64(1)
 _UNIT = 2.0**-53
 
 
-class Chance(NamedTuple):
+class DealSource(NamedTuple):
     """What is dealt from."""
 
     board: U8  # what lies already
@@ -57,7 +55,7 @@ class Chance(NamedTuple):
     second: F64  # [hand] player 1's weights
 
 
-class Tables(NamedTuple):
+class SmallTables(NamedTuple):
     """Buckets of a small game."""
 
     at: I64  # [player, street] where it begins
@@ -66,7 +64,7 @@ class Tables(NamedTuple):
     choose: I64  # [n, k] binomial coefficients
 
 
-class Canonical(NamedTuple):
+class CanonicalTables(NamedTuple):
     """Buckets of full hold'em."""
 
     classes: U16  # [hand]
@@ -79,7 +77,7 @@ class Canonical(NamedTuple):
     permutations: U8  # [permutation, suit]
 
 
-class Deals(NamedTuple):
+class SampledDeals(NamedTuple):
     """Of so many walks."""
 
     buckets: I32  # [walk, player * streets + street]

@@ -1,11 +1,11 @@
 """External-sampling MCCFR: regrets and averages of a blueprint, and periods of walks over them.
 
 The reference for public chance sampling, and for trees too large to be walked whole. One walk deals a board and a hand
-for each player, then traverses the tree for both; see `blueprints.train.paths`.
+for each player, then traverses the tree for both; see `blueprints.train.external.kernels.paths`.
 
 With one thread a run repeats bit by bit: every walk of every period draws from a stream of its own (see
-`blueprints.train.samples`). Several threads share a period's walks and update the same arrays without locks: now and
-then an update is lost, sums come in any order, and no two runs are alike.
+`blueprints.train.external.kernels.samples`). Several threads share a period's walks and update the same arrays without
+locks: now and then an update is lost, sums come in any order, and no two runs are alike.
 
 Skipping (Brown's thesis, section 6.4; decided for whole walks, as in Pluribus): from period `skip_from` on, 95 % of
 walks leave out actions of the traversing player whose regret is below
@@ -29,21 +29,20 @@ import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
 from blueprints.settings import TrainerSettings
-from blueprints.train import paths
-from blueprints.train.memory import bytes_of
-from blueprints.train.paths import ALIGNED, AT, COUNT, FIRST, MOST_ACTIONS, WHO, Learning, Paths
-from blueprints.train.samples import Canonical
-from blueprints.train.single import Range, SingleHands
+from blueprints.train.external.hands import Range, SingleHands
+from blueprints.train.external.kernels import paths
+from blueprints.train.external.kernels.paths import ALIGNED, AT, COUNT, FIRST, MOST_ACTIONS, WHO, Learning, Paths
+from blueprints.train.external.kernels.samples import CanonicalTables
 from blueprints.tree import NOBODY, BettingTree
 from machine.errors import ConfigError
 from protocol.arrays import F32, I64
 from protocol.cards import Card
 from protocol.game import Game
-from solver.kernels.types import aligned_zeros
+from solver.kernels.types import aligned_zeros, bytes_of
 
 SKIPPING: Final = 0.95
 """Of the walks, where there is skipping."""
-_NO_BEGINNING: Final = "external sampling cannot begin from a strategy: expected sampling = public"
+_NO_WARM_START: Final = "external sampling cannot begin from a strategy: expected sampling = public"
 _AT_ONCE: Final = 1024
 """Walks are dealt so many at a time."""
 
@@ -80,9 +79,9 @@ class ExternalSampling:
         actions = np.diff(self._tree.first).astype(np.int64)
         return int((actions * np.array(self._counts)[self._tree.street]).sum())
 
-    def take_up(self, followed: object, more: float, noise: float) -> None:
+    def warm_start(self, followed: object, scale: float, noise: float) -> None:
         """Never asked: no period follows a strategy."""
-        raise ConfigError(_NO_BEGINNING)
+        raise ConfigError(_NO_WARM_START)
 
     def period(self, number: int, weight: float, walks: int, follow: object = None) -> int:
         """So many walks that count `weight` times each. Returns the (bucket, action) pairs that were updated.
@@ -90,7 +89,7 @@ class ExternalSampling:
         Pairs of either kind: regrets of the player who traverses, averages of the other.
         """
         if follow is not None:
-            raise ConfigError(_NO_BEGINNING)
+            raise ConfigError(_NO_WARM_START)
         settings = self._settings
         skips = settings.skipping and number >= settings.skip_from
         learning = Learning(
@@ -145,7 +144,7 @@ class ExternalSampling:
     def working_bytes(self) -> int:
         """The tree, dealt walks of every thread, and the buckets of a small game."""
         tables = self._hands.tables
-        small = () if isinstance(tables, Canonical) else tables
+        small = () if isinstance(tables, CanonicalTables) else tables
         deals = self._hands.deal(self._settings.seed, 0, 0, 1)
         return bytes_of(self._paths, self._hands.chance, small) + self._threads * _AT_ONCE * bytes_of(deals)
 

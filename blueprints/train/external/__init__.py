@@ -1,0 +1,1 @@
+"""External sampling: a board and one hand for each player are dealt."""

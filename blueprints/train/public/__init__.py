@@ -1,0 +1,1 @@
+"""Public chance sampling: a board is dealt, both players hold every hand it allows."""

@@ -1,0 +1,1 @@
+"""Kernels of what a blueprint's play is worth."""
