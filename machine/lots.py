@@ -14,8 +14,8 @@ each), so never more are made than can be under way. Where order is wanted no lo
 oldest that is not done: results do not pile up behind a slow one.
 
 **What is kept.** With a place that keeps results (`machine.journal`, or a folder with a file each) those that are there
-are given again and not made again, and a new one is kept before anybody sees it: a run that is killed at any moment
-goes on where it was.
+are given again and not made again, and a new one is kept before anybody sees it (in order, where that is asked for): a
+run that is killed at any moment goes on where it was.
 
 **What fails.** An exception of a lot ends all and is raised here, with a note that names the lot. A process that dies
 ends all with one line. Ctrl-C, or an end of the caller, ends the processes at once.

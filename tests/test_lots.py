@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,10 @@ def started(tmp_path: Path, text: str, **options: Any) -> subprocess.Popen[bytes
 
 def children(pid: int) -> set[int]:
     """Of a process, by /proc."""
-    return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    try:
+        return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    except OSError:
+        return set()
 
 
 def wait_until_gone(pids: set[int]) -> None:
@@ -209,6 +213,23 @@ def test_processes_end_with_who_asked(tmp_path: Path, number: int) -> None:
     if number == signal.SIGINT:
         assert err.count(b"Traceback") == 1
     wait_until_gone(found)
+
+
+def test_ctrl_c_is_never_a_process_s_own_to_hear(tmp_path: Path) -> None:
+    """Not while it starts either."""
+    text = (
+        "print(*sorted(do_lots(ProcessWorkers(WorkerSpec(lot_jobs.squares, 0, 'squares'), 2), [Lot(1, 1), Lot(2, 2)])))"
+    )
+    run = started(tmp_path, text, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    sent = 0
+    while run.poll() is None:
+        for child in children(run.pid):
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGINT)
+                sent += 1
+        time.sleep(0.001)
+    assert run.communicate(timeout=PATIENCE_S) == (b"(1, 1) (2, 4)\n", b"")
+    assert sent > 10
 
 
 def test_nothing_is_imported_from_the_current_folder(tmp_path: Path) -> None:
