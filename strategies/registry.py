@@ -45,7 +45,7 @@ def _slumbot_style(game: Game, settings: StrategySettings) -> Strategy:
 
 def _limited(game: Game, settings: StrategySettings) -> Strategy:
     from strategies.blueprint import BlueprintLookup
-    from strategies.search.limited import LimitedSearch
+    from strategies.search.depth_limited import LimitedSearch
 
     return LimitedSearch(game, settings.limited, BlueprintLookup(game, settings.blueprint))
 

@@ -21,7 +21,7 @@ from protocol.wire import read_betting
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import Policy, check_policy
-from strategies.search.limited import LimitedSearch, Street
+from strategies.search.depth_limited import LimitedSearch, SolvedStreet
 from strategies.search.ranges import street_start
 from strategies.search.settings import Chooser, Effort, LimitedSettings
 from strategies.strategy import Budget, Decided, Spot
@@ -81,8 +81,10 @@ class Seat:
         self.past.append(Decided(spot.state, policy))
         return policy
 
-    def solved(self) -> Street:
-        return self.strategy._streets[self.past[-1].state.betting]
+    def solved(self) -> SolvedStreet:
+        known = self.strategy._memory.of(self.past[-1].policy)
+        assert known is not None
+        return known
 
     def theirs(self, betting: str, street: int) -> np.ndarray[Any, Any]:
         spot = self.spot(betting)
@@ -102,7 +104,7 @@ def test_the_flop_is_solved_from_its_start_with_both_ranges(search: LimitedSearc
     seat.past.append(Decided(seat.spot("r250").state, before))
     policy = seat.ask("r250c/")
     street = seat.solved()
-    assert street.root.betting == "r250c/"
+    assert street.plan.root.betting == "r250c/"
     assert policy.origin.route == "limited"
     assert policy.origin.iterations == 12
     ours, theirs = (side[: len(before.weights[0])] for side in street.solver._ranges)
@@ -124,7 +126,7 @@ def test_the_turn_is_solved_to_its_end(base: BlueprintLookup) -> None:
         seat.ask(betting)
     policy = seat.ask("r250c/cr500c/")
     street = seat.solved()
-    assert (policy.origin.route, policy.origin.iterations, street.root.betting) == ("limited", 9, "r250c/cr500c/")
+    assert (policy.origin.route, policy.origin.iterations, street.plan.root.betting) == ("limited", 9, "r250c/cr500c/")
     assert {state.street for state in street.game.end_states} == {3}
     theirs = seat.theirs("r250c/cr500c/", 2)
     live = np.array([not set(hand) & set(BOARD[:4]) for hand in _hands()])

@@ -16,6 +16,7 @@ import numpy as np
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game, Position
+from protocol.hands import NUM_CLASSES, hand_classes_array
 from protocol.state import Action, State, replay, steps
 from solver.subgame import hands_of
 from strategies.draws import Draws
@@ -127,3 +128,11 @@ def after(weights: F64, likelihood: F64, floor: float) -> F64:
     left = weights * np.maximum(likelihood / most, floor)
     scaled: F64 = np.maximum(left / left.max(), _LEAST * (weights > 0))
     return scaled
+
+
+def mean_by_class(rows: F64) -> F64:
+    """[any, hand] to [any, class], the mean of its hands."""
+    classes = hand_classes_array()
+    sums = np.stack([np.bincount(classes, row, NUM_CLASSES) for row in rows])
+    means: F64 = sums / np.bincount(classes, minlength=NUM_CLASSES)
+    return means

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
@@ -21,9 +21,6 @@ def _menu(text: str) -> str:
 
 MenuText = Annotated[str, AfterValidator(_menu)]
 """A betting menu as text (`solver.menu`)."""
-
-DOUBT: Final = 0.5
-"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
 
 
 class _Section(BaseModel):
