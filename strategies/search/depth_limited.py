@@ -18,7 +18,6 @@ how they were spread over hands.
 
 from __future__ import annotations
 
-import copy
 import logging
 import time
 from collections.abc import Sequence
@@ -40,16 +39,16 @@ from protocol.game import Game
 from protocol.hands import hand_classes_array
 from protocol.state import CALL, Action, State, apply, start
 from solver.depth_limited import LimitedSolver
-from solver.menu import Menu, menu_text, parse_menu
+from solver.menu import STREETS, Menu, menu_text, parse_menu
 from solver.subgame import hands_of
-from strategies.baselines import check_or_fold
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy
 from strategies.search.actions import with_played
 from strategies.search.answer import answer
 from strategies.search.leaf_values import Leaves
-from strategies.search.memory import EarlierSolve, Memory, digest_of, policies_parts
+from strategies.search.memory import EarlierSolve, digest_of, policies_parts
+from strategies.search.online import OnlineSearch
 from strategies.search.ranges import (
     alive,
     base_likelihood,
@@ -60,23 +59,22 @@ from strategies.search.ranges import (
     our_range,
     street_start,
 )
-from strategies.search.settings import Chooser, Effort, LimitedSettings
+from strategies.search.settings import Chooser, LimitedSettings
 from strategies.search.solve_cache import SolveCache
 from strategies.search.stopping import Forecast, Limit
 from strategies.search.warm_start import warm_start
 from strategies.strategy import Budget, Decided, Spot
-from strategies.suitable import check_searchable
 
 _PREFLOP, _RIVER = 0, 3
-STREETS: Final = ("preflop", "flop", "turn")
-"""Those that another follows, which can be searched."""
+_SEARCHED: Final = STREETS[:_RIVER]
+"""Those that another follows."""
 _MAX_NODES: Final = 400
 _LATE_S: Final = 0.03
 """How late an iteration may end, and what is kept for what else happens before the deadline."""
 _READ_S: Final = 0.02
 """What building the game and reading a policy take."""
 _NOT_BEFORE_THE_FLOP: Final = {
-    *(*STREETS, "threads", "keep", "kept", "floor", "leaves", "network", "exact_spr"),
+    *(*_SEARCHED, "threads", "keep", "kept", "floor", "leaves", "network", "exact_spr"),
 }
 """Settings on which what is learnt there does not depend."""
 
@@ -125,18 +123,17 @@ class SolvedStreet:
         return likelihood
 
 
-class LimitedSearch:
+class LimitedSearch(OnlineSearch[LimitedSettings, SolvedStreet]):
     """The strategy; see the head of this file."""
 
     name = route = "limited"
-    inline = False
+    solved_streets = range(_RIVER)
 
     def __init__(
-        self, game: Game, settings: LimitedSettings, base: BlueprintLookup, streets: Sequence[str] = STREETS
+        self, game: Game, settings: LimitedSettings, base: BlueprintLookup, streets: Sequence[str] = _SEARCHED
     ) -> None:
         """`streets` are those on which it will be asked."""
-        check_searchable(self.name, game)
-        self._game, self._settings, self._base = game, settings, base
+        super().__init__(game, settings, base)
         self._lookup: Lookup = base.lookup
         blueprint = self._lookup.blueprint
         factor = settings.bias_factor
@@ -151,37 +148,27 @@ class LimitedSearch:
         self._menu = parse_menu(settings.menu) if settings.menu else blueprint.settings.load_menu()
         folder = Path(settings.kept) if settings.kept else tables_folder() / "preflop"
         self._cache = SolveCache(folder if settings.keep else None)
-        self._iterating = {number: Forecast(0.0) for number in range(len(STREETS))}
-        self._memory = Memory[SolvedStreet](self.route)
+        self._iterating = {number: Forecast(0.0) for number in range(_RIVER)}
         for street in streets:
-            self._warm_up(STREETS.index(street))
+            self._warm_up(_SEARCHED.index(street))
 
     def another(self) -> LimitedSearch:
         """For another match."""
-        made = copy.copy(self)
-        made._memory = Memory(self.route)
+        made = self._without_hands()
         made._iterating = {number: forecast.another() for number, forecast in self._iterating.items()}
         return made
 
     def identity(self) -> dict[str, str]:
-        base = {f"base {key}": value for key, value in self._base.identity().items()}
-        if self._leaves.network is not None:
-            base["network"] = self._leaves.network.digest
-        return {"kind": self.route, "settings": self._settings.model_dump_json(), **base}
-
-    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
-        if spot.state.street >= _RIVER:
-            return self._base.policy(spot, budget, draws)
-        found = self.search(spot, budget, draws)
-        return check_or_fold(spot.state, found) if isinstance(found, str) else found
+        network = {"network": self._leaves.network.digest} if self._leaves.network is not None else {}
+        return {**super().identity(), **network}
 
     def search(self, spot: Spot, budget: Budget, draws: Draws) -> Policy | str:
         """The policy by a search of the street, or why there is none."""
-        effort: Effort = getattr(self._settings, STREETS[spot.state.street])
         reserve_s = _LATE_S + _READ_S + self._leaves.late_s(street_start(spot.state), spot.board)
         if budget.left_s < reserve_s:
             return "no time to build the game"
-        solved = self._solve(spot, self._menu, Limit.of(effort, budget, reserve_s), budget, draws)
+        limit = Limit.of(self._settings.effort(spot.state.street), budget, reserve_s)
+        solved = self._solve(spot, self._menu, limit, budget, draws)
         if not solved.iterations:
             return "no time for an iteration"
         return self._memory.remember(spot, self._answer(spot, solved), solved.plan.menu, solved)

@@ -4,7 +4,7 @@ A hand's solves hang together: the opponent's range, alternative payoffs and gif
 search keeps what it knew after each of its latest decisions, and finds it again by the decision's *key*, which is
 logged with the policy: a digest of the betting, the board, our policies before it and the answer. It goes with the
 policy to other processes and comes back from the store, whatever the router has made of reason and weights since. A
-decision of another line, board or past has another key.
+decision of another line, board or past has another key; one that is equal in all of that has the same, in any process.
 
 What is not remembered is solved again: the match was interrupted, another process decided, or too much came between.
 The menu and the number of iterations are logged too, so the same solve comes out. Decisions that were logged before
@@ -92,14 +92,11 @@ class Memory(Generic[Known]):
         Those after the latest that is remembered are solved again, in their order, as far as there is time.
         """
         self._begin(spot)
-        keys = [_logged_key(decided.policy) or _decision_key(_before(spot, decided), decided.policy)
-                for decided in decisions]  # fmt: skip
-        remembered = [number for number, key in enumerate(keys) if key in self._known][-1:]
-        known = None
-        for number in remembered:
-            known = self._known[keys[number]]
-            self._keep(keys[number], known)
-        first = remembered[0] + 1 if remembered else 0
+        keys = [_logged_key(each.policy) or _decision_key(_before(spot, each), each.policy) for each in decisions]
+        first = max([number for number, key in enumerate(keys, 1) if key in self._known], default=0)
+        known = self._known[keys[first - 1]] if first else None
+        if known is not None:
+            self._keep(keys[first - 1], known)
         for decided, key in zip(decisions[first:], keys[first:], strict=True):
             earlier = _earlier_solve(spot, decided)
             solved = again(earlier, known)

@@ -24,7 +24,6 @@ answer is to check or fold. Iterations are logged, so that a replay can repeat t
 
 from __future__ import annotations
 
-import copy
 import logging
 import time
 from dataclasses import dataclass, replace
@@ -38,26 +37,25 @@ from protocol.game import Game, Position
 from protocol.state import Raise, State, apply
 from solver.betting import TreeError
 from solver.gadget_kinds import Kind
-from solver.menu import Menu, parse_menu
+from solver.menu import STREETS, Menu, parse_menu
 from solver.subgame import Subgame
 from solver.warm import warm_up
-from strategies.baselines import check_or_fold
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy
 from strategies.search.actions import perturbation, stack_to_pot, with_played
 from strategies.search.answer import answer
-from strategies.search.memory import EarlierSolve, Memory
+from strategies.search.memory import EarlierSolve
+from strategies.search.online import OnlineSearch
 from strategies.search.ranges import modelled, narrowed, our_range, replayed, street_start
 from strategies.search.settings import NestedSettings
 from strategies.search.stopping import Forecast, Limit
 from strategies.search.subgames import MOST_NODES, PLAY, SolvedSubgame, SubgameQuestion
 from strategies.strategy import Budget, KeepsHands, Spot, Strategy
-from strategies.suitable import check_searchable
 
-_TURN: Final = 2
-_USEFUL: Final = {2: 24, 3: 120}
+_TURN, _RIVER = 2, 3
+_USEFUL: Final = {_TURN: 24, _RIVER: 120}
 """Fewer iterations on a street are worth less than a coarser tree."""
-_BUILD_S: Final = {2: 0.05, 3: 0.015}
+_BUILD_S: Final = {_TURN: 0.05, _RIVER: 0.015}
 """What building a subgame and reading a policy take, by street."""
 _LATE_S: Final = 0.1
 """How late the last batch of iterations may end, and how much is kept for what else happens before the deadline."""
@@ -90,16 +88,14 @@ class _Known:
         return self.last.solver.iterations if self.last is not None else 0
 
 
-class NestedSearch:
+class NestedSearch(OnlineSearch[NestedSettings, _Known]):
     """The strategy; see the head of this file."""
 
     name = route = "nested"
-    inline = False
+    solved_streets = (_TURN, _RIVER)
 
     def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
-        check_searchable(self.name, game)
-        self._game, self._settings, self._base = game, settings, base
-        self._memory = Memory[_Known](self.route)
+        super().__init__(game, settings, base)
         self._iterating, self._building = Forecast(_PAIR_S), Forecast(_NODE_S)
         warm_up(PLAY.bits)
 
@@ -109,20 +105,10 @@ class NestedSearch:
 
     def over(self, base: Strategy) -> NestedSearch:
         """For another match, whose actions before the turn `base` decides."""
-        made = copy.copy(self)
-        made._base, made._memory = base, Memory(self.route)
+        made = self._without_hands()
+        made._base = base
         made._iterating, made._building = self._iterating.another(), self._building.another()
         return made
-
-    def identity(self) -> dict[str, str]:
-        base = {f"base {key}": value for key, value in self._base.identity().items()}
-        return {"kind": self.route, "settings": self._settings.model_dump_json(), **base}
-
-    def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
-        if spot.state.street < _TURN:
-            return self._base.policy(spot, budget, draws)
-        found = self.search(spot, budget, draws)
-        return check_or_fold(spot.state, found) if isinstance(found, str) else found
 
     def search(self, spot: Spot, budget: Budget, draws: Draws) -> Policy | str:
         """The policy by a search to the end of the hand, or why there is none."""
@@ -134,7 +120,7 @@ class NestedSearch:
             return _NO_TIME
         question, why = self._question(spot, known)
         factor = perturbation(self._settings.perturb_percent, draws)
-        limit = Limit.of(self._settings.turn if street == _TURN else self._settings.river, budget, _LATE_S, _OVERRUN)
+        limit = Limit.of(self._settings.effort(street), budget, _LATE_S, _OVERRUN)
         trouble, menus = _NO_TIME, self._menus(question.root)
         for number, menu in enumerate(menus, 1):
             try:
@@ -257,7 +243,7 @@ class NestedSearch:
 
     def _menus(self, root: State) -> list[Menu]:
         """By the settings, the best first."""
-        names, ratio = ("turn" if root.street == _TURN else "river", "any"), stack_to_pot(root)
+        names, ratio = (STREETS[root.street], "any"), stack_to_pot(root)
         fitting = [rule.menu for rule in self._settings.menus if rule.street in names and ratio <= rule.spr]
         return [parse_menu(text) for text in (*fitting[:1], *self._settings.coarser)]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from solver.gadget_kinds import Kind
-from solver.menu import MenuError, parse_menu
+from solver.menu import STREETS, MenuError, parse_menu
 
 
 def _menu(text: str) -> str:
@@ -27,14 +27,6 @@ class _Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, ser_json_inf_nan="constants"
     )
-
-    @field_validator("preflop", "flop", "turn", "river", mode="before", check_fields=False)
-    @classmethod
-    def _whole_effort(cls, value: object, info: ValidationInfo) -> object:
-        """What a section about one street leaves out is as it is by default."""
-        assert info.field_name is not None
-        default: Effort = cls.model_fields[info.field_name].default
-        return {**default.model_dump(), **value} if isinstance(value, dict) else value
 
 
 class MenuRule(_Section):
@@ -55,7 +47,24 @@ class Effort(_Section):
     """Of what a hand may take on average."""
 
 
-class NestedSettings(_Section):
+class SearchSettings(_Section):
+    """What all searches have: an `Effort` for each street that they solve."""
+
+    def effort(self, street: int) -> Effort:
+        """That of a street."""
+        effort: Effort = getattr(self, STREETS[street])
+        return effort
+
+    @field_validator("preflop", "flop", "turn", "river", mode="before", check_fields=False)
+    @classmethod
+    def _whole_effort(cls, value: object, info: ValidationInfo) -> object:
+        """What a section about one street leaves out is as it is by default."""
+        assert info.field_name is not None
+        default: Effort = cls.model_fields[info.field_name].default
+        return {**default.model_dump(), **value} if isinstance(value, dict) else value
+
+
+class NestedSettings(SearchSettings):
     """Nested search."""
 
     base: str = "always-call"
@@ -98,7 +107,7 @@ class Chooser(StrEnum):
     NOBODY = "nobody"
 
 
-class LimitedSettings(_Section):
+class LimitedSettings(SearchSettings):
     """Depth-limited search."""
 
     menu: Annotated[str, AfterValidator(lambda text: _menu(text) if text else text)] = ""
