@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,30 @@ def test_the_range_of_the_opponent_is_the_same_after_an_interruption(base: Bluep
     np.testing.assert_array_equal(fresh.theirs("r250c/cr500c/", 2), known)
     unsearched = Seat(LimitedSearch(HOLDEM, settings(), base), BIG).theirs("r250c/cr500c/", 2)
     assert not np.allclose(known, unsearched, atol=0.05)
+
+
+def test_a_past_that_comes_from_elsewhere(base: BlueprintLookup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A street is known by its last decision's key; what an older process logged without one is solved again, once."""
+    seat = Seat(LimitedSearch(HOLDEM, settings(), base), BIG)
+    for betting in ("r250c/", "r250c/cr500"):
+        seat.ask(betting)
+    known, solves, solve = seat.theirs("r250c/cr500c/", 2), list[str](), LimitedSearch._solve
+    monkeypatch.setattr(
+        LimitedSearch, "_solve", lambda *given: (solves.append(given[1].state.betting), solve(*given))[1]
+    )
+    fresh = LimitedSearch(HOLDEM, settings(), base)
+    for strategy, left_out, again in ((seat.strategy, "", []), (fresh, "key", ["r250c/cr500"])):
+        past = [Decided(each.state, logged_without(each.policy, left_out)) for each in seat.past]
+        other = Seat(strategy, BIG, past=past)
+        for _ in range(2):
+            np.testing.assert_array_equal(other.theirs("r250c/cr500c/", 2), known)
+        assert solves == again
+
+
+def logged_without(policy: Policy, left_out: str) -> Policy:
+    """A copy, as it comes from a store; from an older one without all that is logged now."""
+    notes = {name: value for name, value in policy.origin.notes.items() if name != left_out}
+    return Policy(policy.support, policy.weights.copy(), replace(policy.origin, details=json.dumps(notes)))
 
 
 def test_the_opponents_range_follows_the_search_and_not_the_blueprint(search: LimitedSearch) -> None:

@@ -1030,12 +1030,8 @@ def test_another_past_is_another_hand() -> None:
 
 def test_lines_of_a_hand_are_asked_about_without_solving_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that follow one decision share its solve, and each is answered as if it had been the only one."""
-    strategy, solves = make(), list[str]()
-    solve = strategy._solve
-    monkeypatch.setattr(
-        strategy, "_solve", lambda *given, **how: (solves.append(given[2].state.betting), solve(*given, **how))[1]
-    )
-    seat = Seat(strategy, OOP)
+    seat = Seat(make(), OOP)
+    solves = count_solves(seat.strategy, monkeypatch)
     seat.ask("cc/cc/")
     lines = ["cc/cc/r300c/", "cc/cc/r300r900", "cc/cc/cr257", "cc/cc/cc/", "cc/cc/r300c/"]
     answers = []
@@ -1046,6 +1042,48 @@ def test_lines_of_a_hand_are_asked_about_without_solving_again(monkeypatch: pyte
     for line, answer in zip(lines, answers, strict=True):
         alone = Seat(make(), OOP, past=seat.past[:1])
         assert same(alone.ask(line), answer)
+
+
+def copied(decided: Decided, *left_out: str) -> Decided:
+    """As it comes from a store, or another process; from an older one without all that is logged now."""
+    policy = decided.policy
+    text = json.dumps({name: value for name, value in details(policy).items() if name not in left_out})
+    origin = replace(policy.origin, details=text)
+    return Decided(decided.state, Policy(policy.support, policy.weights.copy(), origin))
+
+
+def count_solves(strategy: NestedSearch, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The betting of each decision that is solved from now on."""
+    solves, solve = list[str](), strategy._solve
+    monkeypatch.setattr(
+        strategy, "_solve", lambda *given, **how: (solves.append(given[2].state.betting), solve(*given, **how))[1]
+    )
+    return solves
+
+
+def test_a_past_that_comes_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is known by its keys; what was logged without by an older process is solved again, once."""
+    seat = Seat(make(), OOP)
+    expected = [seat.ask(betting) for betting in CHAIN]
+    past = seat.past[:2]
+    for strategy, left_out, again in ((seat.strategy, "", ()), (make(), "key", CHAIN[:2])):
+        solves = count_solves(strategy, monkeypatch)
+        seat = Seat(strategy, OOP, past=[copied(decided, left_out) for decided in past])
+        for betting, policy in zip(CHAIN[2:], expected[2:], strict=True):
+            assert same(seat.ask(betting), policy)
+        assert solves == [*again, *CHAIN[2:]]
+
+
+def test_a_decision_that_was_taken_over_costs_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was solved before it is still known after it."""
+    seat = Seat(make(), OOP)
+    seat.ask("cc/cc/")
+    state = seat.spot("cc/cc/cr257").state
+    seat.past.append(Decided(state, check_or_fold(state, "late")))
+    solves = count_solves(seat.strategy, monkeypatch)
+    policy = seat.ask("cc/cc/cr257c/")
+    assert solves == ["cc/cc/cr257c/"]
+    assert same(Seat(make(), OOP, past=seat.past[:2]).ask("cc/cc/cr257c/"), policy)
 
 
 def test_a_past_that_is_not_solved_to_the_end_is_said(caplog: pytest.LogCaptureFixture) -> None:
