@@ -31,7 +31,7 @@ from solver.gadget_kinds import Form
 from solver.gadgets import Gadget
 from solver.subgame import Storage
 from solver.subgame_solver import Solver
-from strategies.search.subgames import Solved
+from strategies.search.subgames import SolvedSubgame
 
 _GOALS = {"1%": 0.01, "0.3%": 0.003}
 _GROWTH = 16
@@ -107,7 +107,7 @@ def _seconds(spot: RecordedSpot, goals: dict[str, Report | None], threads: int) 
             begun = time.perf_counter()
             solver = spot.question.solver(spot.question.subgame(spot.menu, _MOST_BYTES), threads)
             solver.iterate(found["iterations"])
-            solved = Solved(spot.question, solver)
+            solved = SolvedSubgame(spot.question, solver)
             place = solved.place(spot.state, spot.question.board)
             assert place is not None
             solved.strategy(place)

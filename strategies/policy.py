@@ -10,13 +10,14 @@ Columns stand in the order of `protocol.hands.hands_of`. The column of a hand th
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import comb
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +79,19 @@ class Origin:
     def is_fallback(self) -> bool:
         """Whether something better should have decided."""
         return self.route.partition("/")[0] == FALLBACK
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """The details, read; none where they are no JSON object."""
+        try:
+            notes = json.loads(self.details)
+        except (ValueError, RecursionError):
+            return {}
+        return notes if isinstance(notes, dict) else {}
+
+    def with_notes(self, **notes: object) -> Origin:
+        """With more details."""
+        return replace(self, details=json.dumps(self.notes | notes))
 
     def __post_init__(self) -> None:
         """Made fit to be stored: a reason may be the text of any exception, a count any kind of integer."""

@@ -47,7 +47,7 @@ def _nested(game: Game, settings: StrategySettings, others: Others) -> Strategy:
 
 def _limited(game: Game, settings: StrategySettings, others: Others) -> Strategy:
     from strategies.blueprint import BlueprintLookup
-    from strategies.search.limited import LimitedSearch
+    from strategies.search.depth_limited import LimitedSearch
 
     base = others("blueprint")
     assert isinstance(base, BlueprintLookup)

@@ -31,7 +31,7 @@ from strategies.blueprint import BlueprintLookup, draw_of
 from strategies.draws import Draws
 from strategies.policy import FALLBACK, Policy
 from strategies.processing import processed
-from strategies.search.limited import LimitedSearch
+from strategies.search.depth_limited import LimitedSearch
 from strategies.search.nested import NestedSearch
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy

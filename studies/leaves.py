@@ -41,8 +41,9 @@ from protocol.wire import read_betting
 from solver.depth_limited import NO_CHOICE
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
-from strategies.search.limited import LimitedSearch, Street
+from strategies.search.depth_limited import LimitedSearch, SolvedStreet
 from strategies.search.settings import Effort, LimitedSettings
+from strategies.search.stopping import Limit
 from strategies.settings import LookupSettings
 from strategies.strategy import Budget, Decided, Spot
 
@@ -93,7 +94,7 @@ def run(network: str, spots: int, beginnings: Sequence[str], seconds: Sequence[f
         for label, search, limit_s in asked if number % 2 else reversed(asked):  # a machine that slows down is fair
             street = _searched(search.another(), spot, draws, limit_s)
             found.setdefault(label, []).append(judge.exploitability(street))
-            iterations.setdefault(label, []).append(street.solver.iterations - search._settings.begin_iterations)
+            iterations.setdefault(label, []).append(street.iterations)
         if learned is not None:
             errors.append(judge.error(learned, street))
         left_s = (time.monotonic() - begun) / (number + 1) * (spots - number - 1)
@@ -132,11 +133,12 @@ def _budget(share_s: float) -> Budget:
     return Budget(deadline_s=time.monotonic() + _LONG_S, fair_share_s=share_s)
 
 
-def _searched(search: LimitedSearch, spot: Spot, draws: Draws, limit_s: float) -> Street:
+def _searched(search: LimitedSearch, spot: Spot, draws: Draws, limit_s: float) -> SolvedStreet:
     for made in (search._leaves._flops, search._leaves._margins):
         made._known.clear()  # as on a flop that comes for the first time
-    street, _ = search._solve(spot, _budget(limit_s), draws, 10**6, time.monotonic() + limit_s)
-    return street
+    until_s = time.monotonic() + limit_s
+    limit = Limit(10**6, until_s, until_s, lambda: False)
+    return search._solve(spot, search._menu, limit, _budget(limit_s), draws)
 
 
 class _Judge:
@@ -146,16 +148,16 @@ class _Judge:
         self._search, self._spot, self._run_outs, self._seed = search, spot, run_outs, seed
         self._margins = margins_of(run_out_ranks(spot.board), available_cores())
 
-    def exploitability(self, street: Street) -> float:
+    def exploitability(self, street: SolvedStreet) -> float:
         """In pots at the root: the mean of what best responses to both players win."""
         reaches = _reaches(street, 0), _reaches(street, 1)
         values = self._values(street, reaches)
         first, second = (weights[:NUM_HANDS] for weights in street.solver._ranges)
         pairs = float((first @ holdem_hands().compatible) @ second)
         best = [_best(street, player, values[player]) for player in range(2)]
-        return sum(best) / 2 / pairs / street.root.pot
+        return sum(best) / 2 / pairs / street.plan.root.pot
 
-    def error(self, learned: LimitedSearch, street: Street) -> tuple[float, float]:
+    def error(self, learned: LimitedSearch, street: SolvedStreet) -> tuple[float, float]:
         """Root mean squares in pots, weighted by how often hands come to the ends: of the network's values from the
         mean of roll-outs, and of what is luck in that mean.
         """
@@ -174,7 +176,7 @@ class _Judge:
             sums += [(weight * (ours - mean) ** 2).sum(), (weight * (first - second) ** 2 / 4).sum(), weight.sum()]
         return float(np.sqrt(sums[0] / sums[2])), float(np.sqrt(sums[1] / sums[2]))
 
-    def _values(self, street: Street, reaches: tuple[F32, F32], part: int | None = None) -> tuple[F64, F64]:
+    def _values(self, street: SolvedStreet, reaches: tuple[F32, F32], part: int | None = None) -> tuple[F64, F64]:
         """[leaf, continuation, hand] of both players: means over run-outs, or over every second one."""
         leaves = SampledLeaves(
             street.game, self._search._rollouts, self._search._lookup, self._spot.board,
@@ -191,7 +193,7 @@ class _Judge:
         return totals[0] * (leaves.factor / count), totals[1] * (leaves.factor / count)
 
 
-def _reaches(street: Street, player: int) -> F32:
+def _reaches(street: SolvedStreet, player: int) -> F32:
     """[leaf, continuation, hand] by the player's average strategy."""
     solver, game = street.solver, street.game
     tree, nodes = solver.tree, len(game.nodes)
@@ -217,7 +219,7 @@ def _reaches(street: Street, player: int) -> F32:
     return found
 
 
-def _best(street: Street, player: int, values: F64) -> float:
+def _best(street: SolvedStreet, player: int, values: F64) -> float:
     """What a best response wins in chips, over all hands as often as they are held."""
     solver, game = street.solver, street.game
     tree, nodes = solver.tree, len(game.nodes)

@@ -9,7 +9,7 @@ import pytest
 from solver import engine, threads
 from solver.engine import Engine
 from strategies import strategy
-from strategies.search import nested
+from strategies.search import nested, stopping
 
 
 class Clock:
@@ -31,7 +31,7 @@ class Clock:
 def timed_by_work(monkeypatch: pytest.MonkeyPatch, s_per_pair: float) -> Clock:
     """A clock for solves and searches, on which an iteration takes so long for each (hand, action) pair of its tree."""
     clock, iterate = Clock(), Engine._iterate
-    clock.install(monkeypatch, engine, threads, strategy, nested)
+    clock.install(monkeypatch, engine, threads, strategy, nested, stopping)
 
     def work(self: Engine, count: int, used: int) -> None:
         iterate(self, count, used)

@@ -35,7 +35,7 @@ from protocol.wire import read_betting
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import check_policy
-from strategies.search.limited import LimitedSearch
+from strategies.search.depth_limited import LimitedSearch
 from strategies.search.settings import Effort, LimitedSettings
 from strategies.strategy import Budget, Spot
 

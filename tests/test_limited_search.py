@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from protocol.wire import read_betting
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import Policy, check_policy
-from strategies.search.limited import LimitedSearch, Street
+from strategies.search.depth_limited import LimitedSearch, SolvedStreet
 from strategies.search.ranges import street_start
 from strategies.search.settings import Chooser, Effort, LimitedSettings
 from strategies.strategy import Budget, Decided, Spot
@@ -81,8 +82,10 @@ class Seat:
         self.past.append(Decided(spot.state, policy))
         return policy
 
-    def solved(self) -> Street:
-        return self.strategy._streets[self.past[-1].state.betting]
+    def solved(self) -> SolvedStreet:
+        known = self.strategy._memory.of(self.past[-1].policy)
+        assert known is not None
+        return known
 
     def theirs(self, betting: str, street: int) -> np.ndarray[Any, Any]:
         spot = self.spot(betting)
@@ -102,7 +105,7 @@ def test_the_flop_is_solved_from_its_start_with_both_ranges(search: LimitedSearc
     seat.past.append(Decided(seat.spot("r250").state, before))
     policy = seat.ask("r250c/")
     street = seat.solved()
-    assert street.root.betting == "r250c/"
+    assert street.plan.root.betting == "r250c/"
     assert policy.origin.route == "limited"
     assert policy.origin.iterations == 12
     ours, theirs = (side[: len(before.weights[0])] for side in street.solver._ranges)
@@ -124,7 +127,7 @@ def test_the_turn_is_solved_to_its_end(base: BlueprintLookup) -> None:
         seat.ask(betting)
     policy = seat.ask("r250c/cr500c/")
     street = seat.solved()
-    assert (policy.origin.route, policy.origin.iterations, street.root.betting) == ("limited", 9, "r250c/cr500c/")
+    assert (policy.origin.route, policy.origin.iterations, street.plan.root.betting) == ("limited", 9, "r250c/cr500c/")
     assert {state.street for state in street.game.end_states} == {3}
     theirs = seat.theirs("r250c/cr500c/", 2)
     live = np.array([not set(hand) & set(BOARD[:4]) for hand in _hands()])
@@ -225,6 +228,30 @@ def test_the_range_of_the_opponent_is_the_same_after_an_interruption(base: Bluep
     np.testing.assert_array_equal(fresh.theirs("r250c/cr500c/", 2), known)
     unsearched = Seat(LimitedSearch(HOLDEM, settings(), base), BIG).theirs("r250c/cr500c/", 2)
     assert not np.allclose(known, unsearched, atol=0.05)
+
+
+def test_a_past_that_comes_from_elsewhere(base: BlueprintLookup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A street is known by its last decision's key; what an older process logged without one is solved again, once."""
+    seat = Seat(LimitedSearch(HOLDEM, settings(), base), BIG)
+    for betting in ("r250c/", "r250c/cr500"):
+        seat.ask(betting)
+    known, solves, solve = seat.theirs("r250c/cr500c/", 2), list[str](), LimitedSearch._solve
+    monkeypatch.setattr(
+        LimitedSearch, "_solve", lambda *given: (solves.append(given[1].state.betting), solve(*given))[1]
+    )
+    fresh = LimitedSearch(HOLDEM, settings(), base)
+    for strategy, left_out, again in ((seat.strategy, "", []), (fresh, "key", ["r250c/cr500"])):
+        past = [Decided(each.state, logged_without(each.policy, left_out)) for each in seat.past]
+        other = Seat(strategy, BIG, past=past)
+        for _ in range(2):
+            np.testing.assert_array_equal(other.theirs("r250c/cr500c/", 2), known)
+        assert solves == again
+
+
+def logged_without(policy: Policy, left_out: str) -> Policy:
+    """A copy, as it comes from a store; from an older one without all that is logged now."""
+    notes = {name: value for name, value in policy.origin.notes.items() if name != left_out}
+    return Policy(policy.support, policy.weights.copy(), replace(policy.origin, details=json.dumps(notes)))
 
 
 def test_the_opponents_range_follows_the_search_and_not_the_blueprint(search: LimitedSearch) -> None:

@@ -47,7 +47,7 @@ from strategies.registry import make_strategy
 from strategies.search import nested
 from strategies.search.nested import NestedSearch
 from strategies.search.settings import Effort, MenuRule, NestedSettings
-from strategies.search.subgames import Question, Solved
+from strategies.search.subgames import SolvedSubgame, SubgameQuestion
 from strategies.settings import StrategySettings
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot
@@ -119,7 +119,7 @@ class Seat:
     board: tuple[Card, ...] = BOARD
     seed: int = 7
     past: list[Decided] = field(default_factory=list)
-    solved: list[Solved] = field(default_factory=list)
+    solved: list[SolvedSubgame] = field(default_factory=list)
     """After each decision that was searched, what was solved for it."""
 
     def spot(self, betting: str) -> Spot:
@@ -133,7 +133,7 @@ class Seat:
         check_policy(policy, spot.state, spot.board)
         self.past.append(Decided(spot.state, policy))
         if policy.origin.route == "nested":
-            self.solved.append(self._last())
+            self.solved.append(self._solved(policy))
         return policy
 
     def play(self, betting: str) -> Policy:
@@ -146,13 +146,14 @@ class Seat:
     def _board(self, state: State) -> tuple[Card, ...]:
         return self.board[: self.game.board_cards_by(state.street)]
 
-    def _last(self) -> Solved:
-        last = self.strategy._hands[-1].last
-        assert last is not None
-        return last
+    def _solved(self, policy: Policy) -> SolvedSubgame:
+        known = self.strategy._memory.of(policy)
+        assert known is not None
+        assert known.last is not None
+        return known.last
 
     @property
-    def question(self) -> Question:
+    def question(self) -> SubgameQuestion:
         """The latest."""
         return self.solved[-1].question
 
@@ -305,7 +306,7 @@ def test_unsafe_search_never_starts_after_a_bet(nesting: str, position: Position
 
 
 def test_the_reach_kinds_alone_add_gifts() -> None:
-    question = Question(
+    question = SubgameQuestion(
         start(DEEP), (), OOP, Kind.MAXMARGIN, (np.ones(276), np.ones(276)), np.arange(276.0), np.full(276, 5.0)
     )
     for kind in Kind:
@@ -592,7 +593,7 @@ def test_what_nobody_does_says_nothing(caplog: pytest.LogCaptureFixture) -> None
 def test_an_action_of_the_tree_that_nobody_takes(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     seat = Seat(make(DEEP, settings(3, 3)), OOP)
     seat.play("cc/cc/")
-    monkeypatch.setattr(Solved, "likelihood", lambda self, place, action: np.full(276, 0.5e-4))
+    monkeypatch.setattr(SolvedSubgame, "likelihood", lambda self, place, action: np.full(276, 0.5e-4))
     with caplog.at_level(logging.WARNING):
         seat.ask("cc/cc/cr300")
     assert set(seat.question.ranges[IP]) == {1.0}
@@ -603,7 +604,7 @@ def test_a_surprise_is_logged_once(monkeypatch: pytest.MonkeyPatch, caplog: Any)
     """However many ranges follow from it."""
     seat = Seat(make(DEEP, settings(3, 3)), OOP)
     seat.play("cc/cc/")
-    monkeypatch.setattr(Solved, "likelihood", lambda self, place, action: np.zeros(276))
+    monkeypatch.setattr(SolvedSubgame, "likelihood", lambda self, place, action: np.zeros(276))
     with caplog.at_level(logging.WARNING):
         seat.ask("cc/cc/cc/")
     assert [record.message.partition(":")[0] for record in caplog.records] == ["hand 0, cc/cc/c"]
@@ -638,7 +639,7 @@ def test_cards_that_come_leave_the_ranges() -> None:
 # --- Payoffs, recomputed --------------------------------------------------------------------------------------------
 
 
-def again(solved: Solved, iterations: int, storage: Storage) -> Solver:
+def again(solved: SolvedSubgame, iterations: int, storage: Storage) -> Solver:
     """Its question, asked of another solver with the logged menu."""
     question, menu = solved.question, parse_menu(menu_text(solved.solver.subgame.menu))
     solver = question.solver(question.subgame(menu, 1 << 30, storage), 1)
@@ -902,7 +903,7 @@ def test_before_the_turn_the_base_plays() -> None:
     seat = Seat(make(DEEP, settings(base="always-raise")), IP)
     for betting in ("", "r200c/c"):
         assert seat.ask(betting).origin.route == "always-raise"
-    assert not seat.strategy._hands
+    assert not seat.strategy._memory._known
 
 
 # --- Perturbation ---------------------------------------------------------------------------------------------------
@@ -1030,12 +1031,8 @@ def test_another_past_is_another_hand() -> None:
 
 def test_lines_of_a_hand_are_asked_about_without_solving_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that follow one decision share its solve, and each is answered as if it had been the only one."""
-    strategy, solves = make(), list[str]()
-    solve = strategy._solve
-    monkeypatch.setattr(
-        strategy, "_solve", lambda *given, **how: (solves.append(given[2].state.betting), solve(*given, **how))[1]
-    )
-    seat = Seat(strategy, OOP)
+    seat = Seat(make(), OOP)
+    solves = count_solves(seat.strategy, monkeypatch)
     seat.ask("cc/cc/")
     lines = ["cc/cc/r300c/", "cc/cc/r300r900", "cc/cc/cr257", "cc/cc/cc/", "cc/cc/r300c/"]
     answers = []
@@ -1046,6 +1043,48 @@ def test_lines_of_a_hand_are_asked_about_without_solving_again(monkeypatch: pyte
     for line, answer in zip(lines, answers, strict=True):
         alone = Seat(make(), OOP, past=seat.past[:1])
         assert same(alone.ask(line), answer)
+
+
+def copied(decided: Decided, *left_out: str) -> Decided:
+    """As it comes from a store, or another process; from an older one without all that is logged now."""
+    policy = decided.policy
+    text = json.dumps({name: value for name, value in details(policy).items() if name not in left_out})
+    origin = replace(policy.origin, details=text)
+    return Decided(decided.state, Policy(policy.support, policy.weights.copy(), origin))
+
+
+def count_solves(strategy: NestedSearch, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The betting of each decision that is solved from now on."""
+    solves, solve = list[str](), strategy._solve
+    monkeypatch.setattr(
+        strategy, "_solve", lambda *given, **how: (solves.append(given[2].state.betting), solve(*given, **how))[1]
+    )
+    return solves
+
+
+def test_a_past_that_comes_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is known by its keys; what was logged without by an older process is solved again, once."""
+    seat = Seat(make(), OOP)
+    expected = [seat.ask(betting) for betting in CHAIN]
+    past = seat.past[:2]
+    for strategy, left_out, again in ((seat.strategy, "", ()), (make(), "key", CHAIN[:2])):
+        solves = count_solves(strategy, monkeypatch)
+        seat = Seat(strategy, OOP, past=[copied(decided, left_out) for decided in past])
+        for betting, policy in zip(CHAIN[2:], expected[2:], strict=True):
+            assert same(seat.ask(betting), policy)
+        assert solves == [*again, *CHAIN[2:]]
+
+
+def test_a_decision_that_was_taken_over_costs_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was solved before it is still known after it."""
+    seat = Seat(make(), OOP)
+    seat.ask("cc/cc/")
+    state = seat.spot("cc/cc/cr257").state
+    seat.past.append(Decided(state, check_or_fold(state, "late")))
+    solves = count_solves(seat.strategy, monkeypatch)
+    policy = seat.ask("cc/cc/cr257c/")
+    assert solves == ["cc/cc/cr257c/"]
+    assert same(Seat(make(), OOP, past=seat.past[:2]).ask("cc/cc/cr257c/"), policy)
 
 
 def test_a_past_that_is_not_solved_to_the_end_is_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -1195,7 +1234,7 @@ def test_a_menu_that_takes_too_long_gives_way() -> None:
     seat = Seat(make(DEEP, given), OOP)
     by_share = {}
     for share in (600.0, 20.0, 2.0):  # long enough that nothing else on this machine decides
-        seat.strategy._s_per_pair = 1e-6  # a slow machine: 24 iterations take 40 s, 9 s with the second menu
+        seat.strategy._iterating.unit_s = 1e-6  # a slow machine: 24 iterations take 40 s, 9 s with the second menu
         policy = seat.ask("cc/cc/", Budget(time.monotonic() + 6000, share))
         by_share[share] = details(policy)["menu"], policy.origin.reason
         assert policy.origin.iterations <= 30
@@ -1229,7 +1268,7 @@ def test_a_tree_that_would_take_too_long_to_build_gives_way() -> None:
     seat = Seat(make(DEEP, large), OOP)
     assert details(seat.ask("cc/cc/", Budget(time.monotonic() + 600, 600.0)))["menu"] != "-"
     seat.past.clear()
-    seat.strategy._nodes_per_s = 5.0
+    seat.strategy._building.unit_s = 1 / 5
     assert details(seat.ask("cc/cc/", Budget(time.monotonic() + 600, 5.0)))["menu"] == "-"
 
 
@@ -1250,7 +1289,7 @@ def test_without_any_menu_for_the_street_it_checks_and_says_why() -> None:
 
 def test_a_coarser_tree_has_what_was_bet() -> None:
     seat = Seat(make(DEEP, settings(coarser=("-",))), IP)
-    seat.strategy._s_per_pair = 1e-7  # a slow machine
+    seat.strategy._iterating.unit_s = 1e-7  # a slow machine
     policy = seat.ask("cc/cc/r257", Budget(time.monotonic() + 60, 0.4))
     assert details(policy)["menu"] == "-; also cc/cc/r257"
     assert policy.support == (FOLD, CALL)

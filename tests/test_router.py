@@ -101,8 +101,9 @@ def test_the_turn_may_be_searched_to_its_end_alone() -> None:
     river = spot("r250c/cc/cr500c/", (Decided(turn.state, policy),))
     limited, nested = strategy._searches["limited"], strategy._searches["nested"]
     theirs = limited.their_range(river, 3, ample(), draws(river))  # type: ignore[attr-defined]
-    assert strategy.policy(river, ample(), draws(river)).origin.route == "nested"
-    question = nested._hands[-1].last.question  # type: ignore[attr-defined]
+    policy = strategy.policy(river, ample(), draws(river))
+    assert policy.origin.route == "nested"
+    question = nested._memory.of(policy).last.question  # type: ignore[attr-defined]
     live = np.array([weight > 0 for weight in question.ranges[0]])
     np.testing.assert_allclose(question.ranges[1][live], theirs[live])
     assert np.ptp(theirs[live]) > 0.5
@@ -154,8 +155,8 @@ def test_ranges_stay_whole_across_routes(monkeypatch: pytest.MonkeyPatch) -> Non
     turn = spot("r250c/cr500c/", tuple(past))
     limited, nested = strategy._searches["limited"], strategy._searches["nested"]
     theirs = limited.their_range(turn, 2, ample(), draws(turn))  # type: ignore[attr-defined]
-    strategy.policy(turn, ample(), draws(turn))
-    question = nested._hands[-1].last.question  # type: ignore[attr-defined]
+    policy = strategy.policy(turn, ample(), draws(turn))
+    question = nested._memory.of(policy).last.question  # type: ignore[attr-defined]
     live = np.array([weight > 0 for weight in question.ranges[0]])
     np.testing.assert_allclose(question.ranges[1][live], theirs[live])
     ours = np.ones(1326)

@@ -18,15 +18,17 @@ from serving import Dealt, Served, deal_all, searching, seats, stores
 
 from bot.config import BotConfig, BotSection
 from bot.serve.agents import Distant, OpenAgents
-from bot.serve.frames import FrameError, Memory, policy_data, read_policy, read_spot, sizes, spot_data
+from bot.serve.frames import FrameError, policy_data, read_policy, read_spot, sizes, spot_data
 from bot.serve.pool import Patience, Pool, WorkerFailed
 from bot.serve.worker import Worker
+from protocol.game import game_text
 from protocol.log import Limits
 from protocol.state import start
 from protocol.wire import read_betting
 from strategies.draws import Draws
-from strategies.policy import Origin, alike
+from strategies.policy import Policy
 from strategies.registry import make_strategy
+from strategies.search.nested import NestedSearch
 from strategies.settings import SlumbotStyleSettings
 from strategies.strategy import Budget, Decided, Spot
 
@@ -62,7 +64,7 @@ def decided(betting: str) -> Decided:
 def test_a_decision_arrives_as_it_was_sent():
     past = (decided(""), decided("cr300"))
     spot, draws = spot_at("cr300c/cr700", past), Draws(7, "naïve \0 match", 3, 5, "strategy")
-    back, drawn = read_spot(HOLDEM, *spot_data(spot, draws), Memory())
+    back, drawn = read_spot(HOLDEM, *spot_data(spot, draws))
     assert (back.hand, back.position, back.state, back.board) == (spot.hand, spot.position, spot.state, spot.board)
     assert [each.state for each in back.past] == [each.state for each in past]
     for ours, theirs in zip(past, back.past, strict=True):
@@ -73,15 +75,36 @@ def test_a_decision_arrives_as_it_was_sent():
     assert drawn.word() == draws.word()
 
 
-def test_a_worker_knows_its_own_policies_again():
-    memory, past = Memory(), (decided(""),)
-    memory.begin(3)
-    memory.made[""] = past[0].policy
-    data = spot_data(spot_at("cr300", past), Draws(1, "m", 3, 2, "strategy"))
-    assert read_spot(HOLDEM, *data, memory)[0].past[0].policy is past[0].policy
-    assert read_spot(HOLDEM, *data, Memory())[0].past[0].policy is not past[0].policy
-    other = Memory(3, {"": alike((past[0].policy.support[0],), (1.0,), Origin("other"))})
-    assert read_spot(HOLDEM, *data, other)[0].past[0].policy is not other.made[""]
+def test_a_worker_knows_its_own_policies_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search goes on from what it solved before, though the policies of the past come as bytes."""
+    solves, solve = list[str](), NestedSearch._solve
+    monkeypatch.setattr(
+        NestedSearch, "_solve", lambda *given, **how: (solves.append(given[3].state.betting), solve(*given, **how))[1]
+    )
+    effort = {"iterations": 3, "share": 1.0}
+    nested = {"turn": effort, "river": effort, "menus": [{"menu": "100% / a"}], "trusted_iterations": 0}
+    settings = {"nested": {**nested, "threads": 1}}
+    seat = {"do": "seat", "agent": "nested", "game": game_text(HOLDEM), "name": "holdem", "settings": settings}
+    workers = Worker(), Worker()
+    for worker in workers:
+        assert worker.answer({**seat, "match": "m"}, b"", NEVER)[0]["say"] == "ready"
+
+    def ask(worker: Worker, betting: str, past: tuple[Decided, ...]) -> Policy:
+        spot = spot_at(betting, past)
+        data, blob = spot_data(spot, Draws(7, "m", 3, len(spot.state.actions), "strategy"))
+        budget = {"deadline_s": time.monotonic() + 600, "fair_share_s": 600.0}
+        said, weights = worker.answer({"do": "decide", "ask": 1, "match": "m", **budget, **data}, blob, NEVER)
+        return read_policy(said["policy"], weights)
+
+    turn = ask(workers[0], "cc/cc/", ())
+    past = (Decided(spot_at("cc/cc/").state, turn),)
+    river = ask(workers[0], "cc/cc/r300c/", past)
+    assert solves == ["cc/cc/", "cc/cc/r300c/"]
+    solves.clear()
+    other = ask(workers[1], "cc/cc/r300c/", past)  # another process has to solve the turn first
+    assert solves == ["cc/cc/", "cc/cc/r300c/"]
+    assert (other.weights == river.weights).all()
+    assert other.origin == river.origin
 
 
 def test_frames_that_are_refused():

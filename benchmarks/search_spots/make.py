@@ -33,9 +33,10 @@ from protocol.state import CALL, FOLD, Action, Raise, State, apply, raise_bounds
 from solver.menu import Menu
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy, round_columns
-from strategies.search.nested import Limit, NestedSearch
+from strategies.search.nested import NestedSearch
 from strategies.search.settings import Effort, NestedSettings
-from strategies.search.subgames import Question, Solved
+from strategies.search.stopping import Limit
+from strategies.search.subgames import SolvedSubgame, SubgameQuestion
 from strategies.strategy import Budget, Decided, Spot
 
 _HANDS: Final = 150
@@ -94,9 +95,9 @@ class Recorder(NestedSearch):
         self.seen: list[RecordedSpot] = []
 
     def _solve(
-        self, question: Question, menu: Menu, spot: Spot, limit: Limit, useful: int, *, patient: bool
-    ) -> Solved | None:
-        solved = super()._solve(question, menu, spot, limit, useful, patient=patient)
+        self, question: SubgameQuestion, menu: Menu, spot: Spot, limit: Limit, *, patient: bool
+    ) -> SolvedSubgame | None:
+        solved = super()._solve(question, menu, spot, limit, patient=patient)
         if solved is not None:
             self.seen.append(RecordedSpot(question, solved.solver.subgame.menu, spot.state))
         return solved

@@ -15,7 +15,7 @@ from protocol.state import State, start
 from protocol.wire import read_betting
 from solver.gadget_kinds import Kind
 from solver.menu import Menu, menu_text, parse_menu
-from strategies.search.subgames import Question
+from strategies.search.subgames import SubgameQuestion
 
 FILE: Final = Path(__file__).with_name("spots.npz")
 
@@ -24,7 +24,7 @@ FILE: Final = Path(__file__).with_name("spots.npz")
 class RecordedSpot:
     """One solve."""
 
-    question: Question
+    question: SubgameQuestion
     menu: Menu
     state: State
     """Of the decision, at or below the root."""
@@ -61,7 +61,7 @@ def load_spots(path: Path = FILE) -> list[RecordedSpot]:
     with np.load(path, allow_pickle=False) as file:
         ranges, payoffs, gifts = file["ranges"].astype(np.float64), file["payoffs"] / 10, file["gifts"] / 10
         for number, about in enumerate(json.loads(file["about"].tobytes())):
-            question = Question(
+            question = SubgameQuestion(
                 root=read_betting(start(game), about["root"]),
                 board=parse_cards(about["board"]),
                 opponent=Position(about["opponent"]),

@@ -8,8 +8,7 @@ be read by eye, and a worker could as well sit on another machine.
 
 A decision carries all that it depends on: the spot as text, our earlier policies of the hand, and the key of its draws.
 So any worker can make it, and one that has just been started solves again what its predecessor had solved (as
-strategies do after an interruption). A worker that made the earlier policies itself finds them again by their weights
-(`Memory`), since searches know their own by identity.
+strategies do after an interruption). Searches know the policies that they made themselves by the keys in their details.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -114,37 +112,17 @@ def spot_data(spot: Spot, draws: Draws) -> tuple[Data, bytes]:
     return data, b"".join([weights for _, weights in past])
 
 
-@dataclass(slots=True)
-class Memory:
-    """The policies that were made here for the hand that a match is at."""
-
-    hand: int = -1
-    made: dict[str, Policy] = field(default_factory=dict)
-
-    def begin(self, hand: int) -> None:
-        """Forget other hands."""
-        if hand != self.hand:
-            self.hand, self.made = hand, {}
-
-    def own(self, betting: str, policy: Policy) -> Policy:
-        """The very policy that was made here, if it is that."""
-        known = self.made.get(betting)
-        same = known is not None and known.support == policy.support and np.array_equal(known.weights, policy.weights)
-        return known if known is not None and same else policy
-
-
-def read_spot(game: Game, data: Data, blob: bytes, memory: Memory) -> tuple[Spot, Draws]:
+def read_spot(game: Game, data: Data, blob: bytes) -> tuple[Spot, Draws]:
     """A decision to make, back from plain data."""
-    memory.begin(int(data["hand"]))
     begun, at = start(game), 0
     past: list[Decided] = []
     for each in data["past"]:
         end = at + policy_bytes(each)
-        policy = memory.own(each["betting"], read_policy(each, blob[at:end]))
+        policy = read_policy(each, blob[at:end])
         past.append(Decided(read_betting(begun, each["betting"]), policy))
         at = end
     state, board = read_betting(begun, data["betting"]), parse_cards(data["board"])
-    return Spot(memory.hand, Position(data["position"]), state, board, tuple(past)), _draws(data["draws"])
+    return Spot(int(data["hand"]), Position(data["position"]), state, board, tuple(past)), _draws(data["draws"])
 
 
 def _draws(key: Sequence[Any]) -> Draws:

@@ -24,10 +24,10 @@ import signal
 import socket
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from bot.serve.frames import HEAD, Data, Memory, frame, policy_data, read, read_spot, sizes
+from bot.serve.frames import HEAD, Data, frame, policy_data, read, read_spot, sizes
 from protocol.game import Game, parse_game
 from strategies.registry import opener
 from strategies.settings import StrategySettings
@@ -42,7 +42,6 @@ class _Seat:
 
     game: Game
     strategy: Strategy
-    memory: Memory = field(default_factory=Memory)
 
 
 class Worker:
@@ -80,10 +79,9 @@ class Worker:
 
     def _decide(self, data: Data, blob: bytes, stop: threading.Event) -> tuple[Data, bytes]:
         seat = self._seats[data["match"]]
-        spot, draws = read_spot(seat.game, data, blob, seat.memory)
+        spot, draws = read_spot(seat.game, data, blob)
         budget = Budget(data["deadline_s"], data["fair_share_s"], stop)
         policy = seat.strategy.policy(spot, budget, draws)
-        seat.memory.made[spot.state.betting] = policy
         said, weights = policy_data(policy)
         return {"say": "answer", "ask": data["ask"], "policy": said}, weights
 

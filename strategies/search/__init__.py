@@ -1,1 +1,1 @@
-"""Strategies that think at the table: nested safe search of the turn and the river."""
+"""Strategies that think at the table: nested safe search and depth-limited search, over what searches share."""

@@ -16,7 +16,7 @@ import numpy as np
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game, Position
-from protocol.hands import hands_of
+from protocol.hands import NUM_CLASSES, hand_classes_array, hands_of
 from protocol.state import Action, State, replay, steps
 from strategies.draws import Draws
 from strategies.strategy import Budget, Decided, ReadsActions, Spot, Strategy
@@ -126,3 +126,11 @@ def after(weights: F64, likelihood: F64, floor: float) -> F64:
     left = weights * np.maximum(likelihood / most, floor)
     scaled: F64 = np.maximum(left / left.max(), _LEAST * (weights > 0))
     return scaled
+
+
+def mean_by_class(rows: F64) -> F64:
+    """[any, hand] to [any, class], the mean of its hands."""
+    classes = hand_classes_array()
+    sums = np.stack([np.bincount(classes, row, NUM_CLASSES) for row in rows])
+    means: F64 = sums / np.bincount(classes, minlength=NUM_CLASSES)
+    return means

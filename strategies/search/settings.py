@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from protocol.game import STREET_NAMES
 from solver.gadget_kinds import Kind
 from solver.menu import MenuError, parse_menu
 
@@ -22,22 +23,11 @@ def _menu(text: str) -> str:
 MenuText = Annotated[str, AfterValidator(_menu)]
 """A betting menu as text (`solver.menu`)."""
 
-DOUBT: Final = 0.5
-"""What is left of a measured time that lets nothing begin: the process may have stood still while it was measured."""
-
 
 class _Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, ser_json_inf_nan="constants"
     )
-
-    @field_validator("preflop", "flop", "turn", "river", mode="before", check_fields=False)
-    @classmethod
-    def _whole_effort(cls, value: object, info: ValidationInfo) -> object:
-        """What a section about one street leaves out is as it is by default."""
-        assert info.field_name is not None
-        default: Effort = cls.model_fields[info.field_name].default
-        return {**default.model_dump(), **value} if isinstance(value, dict) else value
 
 
 class MenuRule(_Section):
@@ -58,7 +48,24 @@ class Effort(_Section):
     """Of what a hand may take on average."""
 
 
-class NestedSettings(_Section):
+class SearchSettings(_Section):
+    """What all searches have: an `Effort` for each street that they solve."""
+
+    def effort(self, street: int) -> Effort:
+        """That of a street."""
+        effort: Effort = getattr(self, STREET_NAMES[street])
+        return effort
+
+    @field_validator("preflop", "flop", "turn", "river", mode="before", check_fields=False)
+    @classmethod
+    def _whole_effort(cls, value: object, info: ValidationInfo) -> object:
+        """What a section about one street leaves out is as it is by default."""
+        assert info.field_name is not None
+        default: Effort = cls.model_fields[info.field_name].default
+        return {**default.model_dump(), **value} if isinstance(value, dict) else value
+
+
+class NestedSettings(SearchSettings):
     """Nested search."""
 
     base: str = "always-call"
@@ -101,7 +108,7 @@ class Chooser(StrEnum):
     NOBODY = "nobody"
 
 
-class LimitedSettings(_Section):
+class LimitedSettings(SearchSettings):
     """Depth-limited search."""
 
     menu: Annotated[str, AfterValidator(lambda text: _menu(text) if text else text)] = ""

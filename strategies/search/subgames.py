@@ -15,12 +15,13 @@ from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Position
 from protocol.hands import hands_of
-from protocol.state import Action, Raise, State, apply
+from protocol.state import Action, State, apply
 from solver.gadget_kinds import Kind
 from solver.gadgets import Gadget, gift
 from solver.menu import Menu
 from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError
 from solver.subgame_solver import Solver
+from strategies.search.actions import nearest
 
 PLAY: Final = Storage(16, later_averages=False)
 MOST_NODES: Final = 5_000
@@ -28,7 +29,7 @@ MOST_NODES: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SubgameQuestion:
     """A subgame to solve."""
 
     root: State
@@ -41,15 +42,6 @@ class Question:
     """[hand] the alternative payoffs; zeros without a gadget."""
     gifts: F64
     """[hand] what the opponent gave away before the root."""
-
-    def menu(self, menu: Menu, state: State) -> Menu:
-        """The menu with everything added that was done between the root and `state`."""
-        here = self.root
-        for action in state.actions[len(self.root.actions) :]:
-            if isinstance(action, Raise) and action not in menu.actions(here):
-                menu = menu.with_bet(here.betting, action.to)
-            here = apply(here, action)
-        return menu
 
     def subgame(self, menu: Menu, max_bytes: int, storage: Storage = PLAY, *, max_nodes: int = MOST_NODES) -> Subgame:
         """Ready to be solved."""
@@ -97,10 +89,10 @@ def _next_street(subgame: Subgame) -> list[Place]:
     return [Place(1, root, board) for board in range(len(subgame.boards[1])) for root in roots]
 
 
-class Solved:
+class SolvedSubgame:
     """A subgame after its solve."""
 
-    def __init__(self, question: Question, solver: Solver) -> None:
+    def __init__(self, question: SubgameQuestion, solver: Solver) -> None:
         self.question = question
         self.solver = solver
 
@@ -127,14 +119,8 @@ class Solved:
     def likelihood(self, place: Place, action: Action) -> F64:
         """[hand] how probably whoever acts there takes an action, or the one most like it that the tree has."""
         actions, strategy = self.strategy(place)
-        if action not in actions:
-            assert isinstance(action, Raise)
-            sizes = [
-                (abs(each.to - action.to), number) for number, each in enumerate(actions) if isinstance(each, Raise)
-            ]
-            likelihood: F64 = strategy[min(sizes)[1]] if sizes else np.ones(strategy.shape[1])
-        else:
-            likelihood = strategy[actions.index(action)]
+        at = nearest(actions, action)
+        likelihood: F64 = np.ones(strategy.shape[1]) if at is None else strategy[at]
         return likelihood
 
     def opponents_values(self, place: Place) -> F64:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import zipfile
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,16 +25,7 @@ _MOST_BYTES: Final = 64 << 20
 _log = logging.getLogger(__name__)
 
 
-def key_of(*parts: str | bytes) -> str:
-    """Names what some parts say."""
-    total = blake2b(digest_size=16)
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        total.update(len(data).to_bytes(8, "little") + data)
-    return total.hexdigest()
-
-
-class Kept:
+class SolveCache:
     """A folder of solves, and those of this process."""
 
     def __init__(self, folder: Path | None) -> None:

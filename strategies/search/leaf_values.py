@@ -18,6 +18,7 @@ from machine.errors import ConfigError
 from protocol.cards import Card
 from protocol.hands import hand_classes_array
 from protocol.state import State
+from strategies.search.actions import stack_to_pot
 from strategies.search.settings import LimitedSettings
 
 Made = TypeVar("Made")
@@ -61,8 +62,7 @@ class Leaves:
         )  # fmt: skip
 
     def _is_deep(self, root: State) -> bool:
-        behind = min(stack - chips for stack, chips in zip(root.game.stack, root.committed, strict=True))
-        return behind >= self._settings.exact_spr * root.pot
+        return stack_to_pot(root) >= self._settings.exact_spr
 
 
 class _Last(Generic[Made]):
