@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 
+def core_numbers() -> list[int]:
+    """Cores that this process may run on, by their numbers."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [*range(os.cpu_count() or 1)]
+
+
 def available_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many they are."""
+    return len(core_numbers())

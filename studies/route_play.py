@@ -24,6 +24,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -36,10 +37,11 @@ from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import ScoreError
 from dealer_tools.scoring.sources import read_hands
 from machine.cores import available_cores
-from machine.errors import quote
-from machine.files import whole_file
-from machine.lots import shared_out
-from machine.progress import duration_text
+from machine.errors import ParatusError, quote
+from machine.journal import JournalFormat, open_journal
+from machine.lots import Key, Lot, WorkerSpec, do_lots
+from machine.processes import workers_for
+from machine.progress import HandsBar
 from protocol.arrays import F32, F64
 from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, STREET_NAMES, Position, load_game
@@ -116,25 +118,13 @@ def main() -> int:
     try:
         _check_kinds(kinds)
         spots, share = _spots(options.folders, job, options.spots)
-        found = _kept(options.rows, job, spots)
-    except ScoreError as error:
+        found = _rows(job, spots, options.cores, options.rows)
+    except ParatusError as error:
         print(f"route_play: {error}", file=sys.stderr)
         return 2
-    for row in found:
-        print(json.dumps(row))
-    begun, before, left = time.monotonic(), len(found), spots[len(found) :]
-    try:
-        for row in shared_out(options.cores, _player, job, left, "plays spots") if left else ():
-            found.append(row)
-            print(json.dumps(row), flush=True)
-            if options.rows:
-                with options.rows.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
-            left_s = (time.monotonic() - begun) / (len(found) - before) * (len(spots) - len(found))
-            told = f"{len(found)} of {len(spots)} {job.street}s, {duration_text(left_s)} left"
-            print(told, file=sys.stderr, flush=True)
     except KeyboardInterrupt:
-        print(f"route_play: stopped after {len(found)} of {len(spots)}", file=sys.stderr)
+        kept = "" if options.rows is None else f"; the same command goes on with {options.rows}"
+        print(f"route_play: stopped{kept}", file=sys.stderr)
         return 130
     compared = _compared(found, kinds, 1000 * share / load_game(DEFAULT_GAME).game.big_blind)
     asked = {key: value for key, value in vars(options).items() if key not in ("folders", "cores", "rows")}
@@ -149,28 +139,32 @@ def _check_kinds(kinds: Sequence[str]) -> None:
             raise ScoreError(f"--kinds: {quote(kind)}: expected some of {', '.join(known)}")
 
 
-def _kept(path: Path | None, job: Job, spots: Sequence[Numbered]) -> list[Row]:
-    """The first rows, if they were computed before. The first line of the file says of what job they are.
+def _rows(job: Job, spots: Sequence[Numbered], cores: int, path: Path | None) -> list[Row]:
+    """A row for each spot, printed when it is there; what the file has is not computed again."""
+    lots = [Lot(place, spot) for place, spot in enumerate(spots)]
+    workers = workers_for(WorkerSpec(_player, job, "plays spots"), cores)
+    found = []
+    with ExitStack() as opened:
+        kept = opened.enter_context(open_journal(path, _journal(job, spots))) if path is not None else None
+        bar = opened.enter_context(HandsBar(f"route_play of {job.street}s", len(spots), "spots"))
+        for _, row in do_lots(workers, lots, kept=kept, tell=bar.show, in_order=True):
+            print(json.dumps(row), flush=True)
+            found.append(row)
+    return found
 
-    What a kill tore in the middle of a line is cut off. A file of anything else is left as it is.
-    """
-    head = json.dumps(asdict(job)) + "\n"
-    if path is None:
-        return []
-    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-    if not (text.startswith(head) or head.startswith(text)):
-        first = text.splitlines()[0]
-        raise ScoreError(f"{path}: rows of {quote(first)}: expected those of {head.rstrip()}, or another file")
-    whole = text[: text.rfind("\n") + 1] or head
-    if whole != text:
-        with whole_file(path) as file:
-            file.write(whole.encode())
-    lines = whole.splitlines()[1:]
-    rows: list[Row] = [json.loads(line) for line in lines[: len(spots)]]
-    for row, (_, played, _) in zip(rows, spots, strict=False):
-        if row["where"] != played.where:
-            raise ScoreError(f"{path}: a row of {row['where']}: expected one of {played.where}, or another file")
-    return rows
+
+def _journal(job: Job, spots: Sequence[Numbered]) -> JournalFormat[Row]:
+    """Of rows in the order of their spots; there may be more than are asked for."""
+
+    def decode(place: int, row: Row) -> tuple[Key, Row]:
+        if place < len(spots) and row["where"] != spots[place][1].where:
+            raise ValueError(f"a row of {row['where']}: expected one of {spots[place][1].where}, or another file")
+        return place, row
+
+    return JournalFormat(
+        asdict(job), lambda place, row: row, decode, "rows", "studies.route_play",
+        expected="expected its own rows, or another file",
+    )  # fmt: skip
 
 
 def _player(job: Job) -> Callable[[Numbered], Row]:

@@ -18,8 +18,8 @@ SMALL = CardSettings(flop=40, turn=50, river=30, quantiles=8, sample=4000, start
 @lru_cache(maxsize=1)
 def rivers() -> U16:
     """The strengths of all hands on all rivers."""
-    with Work() as work:
-        return river_strengths(work)
+    work = Work()
+    return river_strengths(work)
 
 
 @lru_cache(maxsize=1)

@@ -74,8 +74,8 @@ def _from_table(table, street, board, hand):
 
 @lru_cache(maxsize=1)
 def _turns():
-    with Work() as work:
-        return turn_strengths(rivers(), SCALE, work)
+    work = Work()
+    return turn_strengths(rivers(), SCALE, work)
 
 
 @lru_cache(maxsize=8)
@@ -88,8 +88,8 @@ def _features(street, board, hands, chosen=SETTINGS, opponents=OPPONENTS):
     """The rows of some hands on a board, of whole numbers."""
     places = live_hands(board).tolist()
     picks = np.array([[places.index(parse_hand(hand)) for hand in hands]], np.int16)
-    with Work(1) as work:
-        points = _made(chosen, tuple(opponents)).sample(street, np.array([sorted(board)], np.uint8), picks, work)
+    work = Work(1)
+    points = _made(chosen, tuple(opponents)).sample(street, np.array([sorted(board)], np.uint8), picks, work)
     return points.rows().astype(int)
 
 

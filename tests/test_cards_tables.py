@@ -126,8 +126,8 @@ def test_buckets_are_the_nearest_centres(cards):
     for street in STREETS:
         boards = canonical_boards(BOARD_CARDS[street])[_apart(street)]
         picks = np.tile(np.arange(LIVE_HANDS[street], dtype=np.int16), (len(boards), 1))
-        with Work(2) as work:
-            rows = features.sample(street, boards, picks, work).rows().reshape(*picks.shape, -1)
+        work = Work(2)
+        rows = features.sample(street, boards, picks, work).rows().reshape(*picks.shape, -1)
         for board, row in zip(boards.tolist(), rows.astype(np.float64), strict=True):
             expected = ((row[:, None] - centroids.centres(street)) ** 2).sum(axis=2).argmin(axis=1)
             assert np.array_equal(cards.buckets(board)[live_hands(board)], expected)
@@ -202,8 +202,8 @@ def fake_tables(monkeypatch):
 
 
 def _open(folder, streets=(1, 2)):
-    with Work(1) as work:
-        return tables.open_tables(small_centroids(), folder, list(streets), work)
+    work = Work(1)
+    return tables.open_tables(small_centroids(), folder, list(streets), work)
 
 
 def test_tables_are_built_once(tmp_path, fake_tables):

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from dealer_tools.formats.records import PlayedHand
-from dealer_tools.scoring.holdings import ScoreError
+from machine.errors import ConfigError
+from machine.journal import open_journal
 from protocol.cards import Card, parse_cards
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import hands_of
@@ -139,21 +140,26 @@ def test_rows_are_kept_and_those_of_another_job_refused(tmp_path: Path) -> None:
     job = route_play.Job("other", "river", ("blueprint", "river"), {"river": 3}, 1, 1)
     path, played = tmp_path / "rows", came(3)
     spots = [(number, played, played.record.state) for number in (1, 2)]
-    assert route_play._kept(path, job, spots) == []
+    assert kept(path, job, spots) == []
     row = {"where": "here", "pot": 200, "blueprint": 1.0, "river": 2.0}
     with path.open("a") as file:
         file.write(json.dumps(row) + "\n")
-    assert route_play._kept(path, job, spots) == [row]
+    assert kept(path, job, spots) == [row]
     with path.open("a") as file:
         file.write(json.dumps(row)[:20])  # and killed
-    assert route_play._kept(path, job, spots) == [row]
+    assert kept(path, job, spots) == [row]
     assert path.read_text().endswith("}\n")
-    with pytest.raises(ScoreError, match="or another file"):
-        route_play._kept(path, replace(job, seed=2), spots)
-    with pytest.raises(ScoreError, match="a row of here: expected one of there"):
-        route_play._kept(path, job, [(1, replace(played, where="there"), played.record.state)])
+    with pytest.raises(ConfigError, match="or another file"):
+        kept(path, replace(job, seed=2), spots)
+    with pytest.raises(ConfigError, match="a row of here: expected one of there"):
+        kept(path, job, [(1, replace(played, where="there"), played.record.state)])
     for other in (b"one line of notes", b"notes\nof two lines", b"\xff\xfe\n"):
         path.write_bytes(other)
-        with pytest.raises(ScoreError, match="or another file"):
-            route_play._kept(path, job, spots)
+        with pytest.raises(ConfigError, match="or another file"):
+            kept(path, job, spots)
         assert path.read_bytes() == other
+
+
+def kept(path: Path, job: route_play.Job, spots: list[route_play.Numbered]) -> list[route_play.Row]:
+    with open_journal(path, route_play._journal(job, spots)) as journal:
+        return [*journal.results.values()]

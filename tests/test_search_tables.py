@@ -26,7 +26,7 @@ from studies.search_tables import bets, cards
 from studies.search_tables.abstract import AbstractSolver, Buckets
 from studies.search_tables.buckets import cluster, equities
 from studies.search_tables.games import Field, flop_holdem, whole
-from studies.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform
+from studies.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform, run_all, waves
 from studies.search_tables.nested import Arrival, tables_of
 from studies.search_tables.report import BEGIN, END, insert, inversions, made, tables
 from studies.search_tables.translation import Translation, pseudo_harmonic
@@ -570,3 +570,32 @@ def test_forms_are_those_of_the_thesis() -> None:
     assert [name for name, method in cards.METHODS.items() if method.form is None] == ["Unsafe"]
     assert cards.METHODS["Estimate"].form is Form.RESOLVE
     assert not any(method.estimated and method.form is Form.MAXMARGIN for method in cards.METHODS.values())
+
+
+def test_what_is_missing_is_done_that_which_others_need_first(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(
+        ranks=4, suits=2, buckets=(3,), trunk_iterations=4, flop_iterations=2, scales=(0.0,), scaled=3, sizes=SIZES
+    )
+    jobs = jobs_of(settings)
+    done = set[str]()
+    for wave in waves(jobs):
+        assert wave
+        assert done.issuperset(need for job in wave for need in job.needs)
+        done |= {job.name for job in wave}
+    assert done == {job.name for job in jobs}
+    missing = {"trunk-3", "flops-3-resolve", "together-3"}
+    assert missing < done
+    for name in done - missing:
+        (tmp_path / f"{name}.json").write_text(json.dumps({"settings": settings.text()}))
+    rows = run_all(settings, tmp_path, 1)
+    assert {name for name, row in rows.items() if "best_response_mbb" in row} == missing
+    assert run_all(settings, tmp_path, 2) == rows == known_rows(settings, tmp_path)
+    assert f"{len(jobs)} of {len(jobs)} rows are there already" in capfd.readouterr().err
+    for name in missing:
+        (tmp_path / f"{name}.json").unlink()
+    again = run_all(settings, tmp_path, 2)
+    assert {name: row.get("best_response_mbb") for name, row in again.items()} == {
+        name: row.get("best_response_mbb") for name, row in rows.items()
+    }

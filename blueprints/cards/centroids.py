@@ -113,13 +113,11 @@ def build_centroids(
     settings: CardSettings, *, threads: int | None = None, progress: Progress | None = None
 ) -> Centroids:
     """Seconds to minutes of work, the same for the same settings."""
-    with Work(threads, progress) as work:
-        rivers = river_strengths(work)
-        opponents = opponent_clusters(settings, rivers, work)
-        features = Features(settings, opponents, rivers)
-        centres = {
-            name: _centres(features, street, settings, opponents, work) for street, name in enumerate(_STREETS, 1)
-        }
+    work = Work(threads, progress)
+    rivers = river_strengths(work)
+    opponents = opponent_clusters(settings, rivers, work)
+    features = Features(settings, opponents, rivers)
+    centres = {name: _centres(features, street, settings, opponents, work) for street, name in enumerate(_STREETS, 1)}
     return Centroids(settings, opponents, **centres)
 
 

@@ -65,8 +65,8 @@ class HoldemCards:
         Without `rivers` the buckets of a river are computed each time, which takes longer but no memory.
         """
         streets = [FLOP, TURN, RIVER] if rivers else [FLOP, TURN]
-        with Work(threads, progress) as work:
-            tables = open_tables(centroids, folder, streets, work)
+        work = Work(threads, progress)
+        tables = open_tables(centroids, folder, streets, work)
         none = np.empty((0, 0), np.uint16)
         return cls(centroids, tables[FLOP], tables[TURN], tables.get(RIVER, none))
 

@@ -87,14 +87,12 @@ def quality(
     rivers: NDArray[np.uint16] | None = None,
 ) -> Quality:
     """Measure on a sample. `rivers` are the strengths of all hands there, if the caller has them already."""
-    with Work(threads, progress) as work:
-        if rivers is None:
-            rivers = river_strengths(work)
-        opponents = opponent_clusters(_STANDARD, rivers, work)
-        features = Features(_STANDARD, opponents, rivers), Features(_EQUITY, opponents, rivers)
-        streets = [
-            _street(cards, street, features, rivers, sample, [seed, street], work) for street in (FLOP, TURN, RIVER)
-        ]
+    work = Work(threads, progress)
+    if rivers is None:
+        rivers = river_strengths(work)
+    opponents = opponent_clusters(_STANDARD, rivers, work)
+    features = Features(_STANDARD, opponents, rivers), Features(_EQUITY, opponents, rivers)
+    streets = [_street(cards, street, features, rivers, sample, [seed, street], work) for street in (FLOP, TURN, RIVER)]
     return Quality(cards.digest, sample, tuple(streets))
 
 

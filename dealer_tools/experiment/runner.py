@@ -3,11 +3,15 @@
 What is written is enough to go on from: a match that has its result is over, any other is continued by `play_match`,
 which never plays a hand twice. So nothing is kept here. A match that fails does not stop the others; the experiment
 then ends without results, and the same command tries that match again.
+
+Matches are no lots of `machine.lots`, though they are independent work too. A lot is a function in a process that
+serves many; a match is a tree of processes (dealer, agents, perhaps a stranger's) on cores of its own, and the next
+begins when cores and memory for all of it are free. A lot is done or not, and the first that fails ends the run; a
+match goes on in the middle, is looked at while it is played, and is ended by process group with time to say goodbye.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -23,6 +27,7 @@ from dealer_tools.experiment.progress import MatchProgress
 from dealer_tools.experiment.worker import ALLOW_CODE, MATCHES
 from dealer_tools.results import MatchError
 from dealer_tools.tail import last_line
+from machine.cores import core_numbers
 
 _POLL_S: Final = 0.1
 
@@ -72,12 +77,8 @@ def _cores_for(plan: ExperimentPlan, task: Task, running: dict[str, _Running]) -
     if memory + task.memory_mib > plan.memory_budget_mib:
         return []
     taken = {core for each in running.values() for core in each.cores}
-    free = [core for core in _all_cores()[: plan.core_budget] if core not in taken]
+    free = [core for core in core_numbers()[: plan.core_budget] if core not in taken]
     return free[: task.cores] if len(free) >= task.cores else []
-
-
-def _all_cores() -> list[int]:
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [*range(os.cpu_count() or 1)]
 
 
 def _start(children: Children, folder: Path, task: Task, cores: Sequence[int]) -> subprocess.Popen[bytes]:

@@ -13,23 +13,22 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from dealer_tools.agents import add_agent_options, agent_for, agent_settings, agents_help, load_two_player_game
 from dealer_tools.deal import number_between
-from dealer_tools.lbr.hand import Players
-from dealer_tools.lbr.records import Pair, PairFile, Plan, open_pairs
+from dealer_tools.lbr.records import Pair, Plan
 from dealer_tools.lbr.settings import Setting
-from dealer_tools.lbr.shares import LEAST_PAIRS, Job, play_on
+from dealer_tools.lbr.shares import LEAST_PAIRS, Job, pairs_of, players_on
 from dealer_tools.results import Estimate
 from machine.cores import available_cores
 from machine.errors import ConfigError
+from machine.journal import Journal, open_journal
+from machine.lots import do_lots
 from machine.progress import HandsBar
 from machine.revision import git_revision
-from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME
 from protocol.log import MAX_HANDS, MAX_SEED
 from strategies.agents import Agent
@@ -105,7 +104,7 @@ def run_command(options: argparse.Namespace) -> int:
     )  # fmt: skip
     begun = time.monotonic()
     with contextlib.ExitStack() as opened:
-        file = opened.enter_context(open_pairs(options.out, plan)) if options.out is not None else None
+        file = opened.enter_context(open_journal(options.out, plan.journal())) if options.out is not None else None
         try:
             pairs = play(plan, agent, file, options)
         except KeyboardInterrupt:
@@ -117,26 +116,14 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def play(plan: Plan, agent: Agent, file: PairFile | None, options: argparse.Namespace) -> list[Pair]:
+def play(plan: Plan, agent: Agent, file: Journal[Pair] | None, options: argparse.Namespace) -> list[Pair]:
     """All pairs of a plan; those that the file has are not played again."""
-    pairs = list(file.pairs) if file is not None else []
-    stream = CardStream(plan.game, plan.seed)
-    missing = [(number, stream.deal()) for number in range(plan.deals)][len(pairs) :]
-    cores = options.cores or _sensible_cores(len(missing), agent, plan)
+    missing = plan.deals - (len(file.results) if file is not None else 0)
+    cores = min(options.cores or _sensible_cores(missing, agent, plan), max(missing, 1))
+    players = players_on(cores, Job(plan, agent_settings(options)), agent)
     with HandsBar(f"{plan.setting} v {plan.agent}", 2 * plan.deals) as bar:
-        bar.show(2 * len(pairs))
-        if cores == 1 or len(missing) < 2:
-            players = Players(plan.setting, agent, plan.seed, plan.think_s)
-            played: Iterator[Pair] = (players.pair(number, deal) for number, deal in missing)
-        else:
-            job = Job(plan, agent_settings(options), agent.on_loop)
-            played = play_on(cores, job, missing)
-        for pair in played:
-            if file is not None:
-                file.append(len(pairs), pair)
-            pairs.append(pair)
-            bar.show(2 * len(pairs))
-    return pairs
+        played = do_lots(players, pairs_of(plan), kept=file, tell=bar.show, in_order=True)
+        return [pair for _, pair in played]
 
 
 def _sensible_cores(missing: int, agent: Agent, plan: Plan) -> int:

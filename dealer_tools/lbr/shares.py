@@ -1,24 +1,27 @@
-"""Pairs on several cores: processes with an agent each, and each plays some pairs at a time.
+"""The pairs of a plan as lots: on one core by the agent that is there, on several by processes with an agent each.
 
 A pair depends on nothing but its deal, and a search on nothing less for having one thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from dealer_tools.lbr.hand import Players
+from dealer_tools.lbr.hand import LEGS, Players
 from dealer_tools.lbr.records import Pair, Plan
-from machine.lots import shared_out
+from machine.lots import Lot, Workers, WorkerSpec
+from machine.processes import workers_for
+from protocol.dealing import CardStream
 from protocol.state import Deal
+from strategies.agents import Agent
 from strategies.registry import open_agent
 from strategies.settings import StrategySettings
 
 LEAST_PAIRS: Final = 500
 """Of an agent that answers at once: a process begins in some seconds, in which one that is there plays hundreds."""
-_LOT: Final = 20
+_AT_ONCE: Final = 20
 Numbered = tuple[int, Deal]
 
 
@@ -28,20 +31,27 @@ class Job:
 
     plan: Plan
     settings: StrategySettings
-    on_loop: bool
-    """Whether the agent answers at once."""
 
 
-def play_on(cores: int, job: Job, deals: Sequence[Numbered]) -> Iterator[Pair]:
-    """The pairs of some deals, in order."""
-    lot = _LOT if job.on_loop else 1
-    lots = [deals[first : first + lot] for first in range(0, len(deals), lot)]
-    for played in shared_out(cores, _player, job, lots, "plays"):
-        yield from played
+def pairs_of(plan: Plan) -> Iterator[Lot[Numbered]]:
+    """All of a plan, weighed in hands."""
+    stream = CardStream(plan.game, plan.seed)
+    for number in range(plan.deals):
+        yield Lot(number, (number, stream.deal()), len(LEGS))
 
 
-def _player(job: Job) -> Callable[[Sequence[Numbered]], list[Pair]]:
+def players_on(cores: int, job: Job, agent: Agent) -> Workers[Numbered, Pair]:
+    """Who plays them: the agent itself on one core."""
+    plan = job.plan
+    here = _playing(Players(plan.setting, agent, plan.seed, plan.think_s)) if cores == 1 else None
+    return workers_for(WorkerSpec(_player, job, "plays", at_once=_AT_ONCE if agent.on_loop else 1), cores, here)
+
+
+def _player(job: Job) -> Callable[[Numbered], Pair]:
     plan = job.plan
     agent = open_agent(plan.agent, plan.game, job.settings.one_thread(), allow_code=True)
-    players = Players(plan.setting, agent, plan.seed, plan.think_s)
-    return lambda lot: [players.pair(number, deal) for number, deal in lot]
+    return _playing(Players(plan.setting, agent, plan.seed, plan.think_s))
+
+
+def _playing(players: Players) -> Callable[[Numbered], Pair]:
+    return lambda numbered: players.pair(*numbered)

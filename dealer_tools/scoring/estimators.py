@@ -112,14 +112,13 @@ class Scorer:
                 found[each.name] = _total(alone, each.kinds)
         return found, group
 
-    def score_all(self, hands: Hands, tell: Callable[[int], None] = lambda done: None) -> dict[str, F64]:
-        """Chips of each hand by estimator; `tell` hears how many are done."""
+    def score_all(self, hands: Hands) -> dict[str, F64]:
+        """Chips of each hand by estimator."""
         chips = {each.name: np.zeros(len(hands.hands)) for each in self._chosen}
         for number, played in enumerate(hands.hands):
             found, _ = self.score(played, hands.player)
             for name, won in found.items():
                 chips[name][number] = won
-            tell(number + 1)
         return chips
 
 

@@ -17,7 +17,8 @@ from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.sources import Hands, first_hands, read_hands
 from dealer_tools.scoring.values import Zero
 from dealer_tools.scoring.valuing import values_for
-from machine.lots import shared_out
+from machine.lots import Lot, WorkerSpec, do_lots
+from machine.processes import workers_for
 from protocol.arrays import F64
 
 LEAST_HANDS: Final = 2_000
@@ -54,18 +55,19 @@ class Job:
 
 def score_on(cores: int, job: Job, hands: Hands, scorer: Scorer, tell: Callable[[int], None]) -> dict[str, F64]:
     """Chips of each hand by estimator; `tell` hears how many are done."""
-    lots = [slice(first, first + LOT) for first in range(0, len(hands.hands), LOT)]
-    if cores == 1 or len(lots) < 2:
-        return scorer.score_all(hands, tell)
+    count = len(hands.hands)
+    lots = [Lot(first, slice(first, first + LOT), min(LOT, count - first)) for first in range(0, max(count, 1), LOT)]
     # The first lot here: what has to be compiled or built then is, and who asks what cannot be is told at once.
-    parts = [scorer.score_all(replace(hands, hands=hands.hands[lots[0]]), tell)]
-    for part in shared_out(cores, _scorer, job, lots[1:], "scores"):
-        parts.append(part)
-        tell(min(len(parts) * LOT, len(hands.hands)))
+    spec = WorkerSpec(_ready, job, "scores", first_alone=True)
+    workers = workers_for(spec, cores, _scoring(hands, scorer))
+    parts = [part for _, part in do_lots(workers, lots, tell=tell, in_order=True)]
     return {name: np.concatenate([part[name] for part in parts]) for name in job.names}
 
 
-def _scorer(job: Job) -> Callable[[slice], dict[str, F64]]:
+def _ready(job: Job) -> Callable[[slice], dict[str, F64]]:
     hands = job.read()
-    scorer = job.scorer(hands)
+    return _scoring(hands, job.scorer(hands))
+
+
+def _scoring(hands: Hands, scorer: Scorer) -> Callable[[slice], dict[str, F64]]:
     return lambda lot: scorer.score_all(replace(hands, hands=hands.hands[lot]))

@@ -11,19 +11,18 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from benchmarks.machine import cpu, revision
 from machine.files import whole_file
-from machine.lots import end_with_parent
-from machine.progress import duration_text
+from machine.lots import Lot, WorkerSpec, do_lots
+from machine.processes import workers_for
+from machine.progress import HandsBar
 from protocol.arrays import F32
 from solver.algorithms import parse_algorithm
 from solver.engine import Exploitability
@@ -35,12 +34,6 @@ from studies.search_tables.games import SEATS, Field, flop_holdem, whole
 from studies.search_tables.translation import Translation, pseudo_harmonic
 from studies.search_tables.trunk import Whole
 
-if TYPE_CHECKING:
-    from multiprocessing.sharedctypes import SynchronizedArray
-
-    Shares = SynchronizedArray[float]
-
-_TELL_EVERY_S: Final = 10.0
 _BATCH: Final = 10
 
 
@@ -140,8 +133,8 @@ def plain(name: str) -> str:
 # Doing
 
 
-def perform(job: Job, settings: Settings, folder: Path, tell: Callable[[float], None]) -> Row:
-    """Do a job; what it found is written to the folder and returned."""
+def perform(job: Job, settings: Settings, folder: Path, tell: Callable[[float], None] = lambda share: None) -> Row:
+    """Do a job; what it found is written to the folder and returned. `tell` hears what share of it is done."""
     begun = time.monotonic()
     row: Row = {}
     for share in _KINDS[job.kind](row, settings, folder, *job.arguments):
@@ -293,65 +286,36 @@ def known_rows(settings: Settings, folder: Path) -> dict[str, Row]:
     return rows
 
 
-_shares: list[Shares] = []
-"""In a worker: what share of each job is done."""
-
-
-def _begin(shares: Shares) -> None:
-    end_with_parent()
-    _shares.append(shares)
-
-
-def _work(number: int, job: Job, settings: Settings, folder: Path) -> tuple[str, Row]:
-    def tell(share: float) -> None:
-        _shares[0][number] = share
-
-    return job.name, perform(job, settings, folder, tell)
+def waves(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """Jobs that need none but those of earlier waves."""
+    left = list(jobs)
+    while left:
+        names = {job.name for job in left}
+        yield [job for job in left if names.isdisjoint(job.needs)]
+        left = [job for job in left if not names.isdisjoint(job.needs)]
 
 
 def run_all(settings: Settings, folder: Path, processes: int) -> dict[str, Row]:
-    """Do what is missing; a line every ten seconds says on stderr how far it is."""
+    """Do what is missing; what is done is in the folder, whatever happens next."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = known_rows(settings, folder)
     jobs = [job for job in jobs_of(settings) if job.name not in rows]
     if rows:
         print(f"{len(rows)} of {len(rows) + len(jobs)} rows are there already", file=sys.stderr, flush=True)
-    if not jobs:
-        return rows
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for the processes: there is one for each core
-    context = get_context("spawn")
-    shares = context.Array("d", len(jobs))
-    with ProcessPoolExecutor(processes, context, _begin, (shares,)) as pool:
-        _run(jobs, rows, settings, folder, pool, shares, processes)
+    workers = workers_for(WorkerSpec(_performer, (settings, folder), "computes rows"), processes)
+    with HandsBar("search tables", sum(map(_weight, jobs)), "seconds of work") as bar:
+        before = 0
+        for wave in waves(jobs):
+            lots = [Lot(job.name, job, _weight(job)) for job in wave]
+            rows |= dict(do_lots(workers, lots, tell=lambda done, before=before: bar.show(before + done)))
+            before += sum(map(_weight, wave))
     return rows
 
 
-def _run(
-    jobs: list[Job], rows: dict[str, Row], settings: Settings, folder: Path, pool: ProcessPoolExecutor,
-    shares: Shares, processes: int,
-) -> None:  # fmt: skip
-    numbers, begun, told = {job.name: number for number, job in enumerate(jobs)}, time.monotonic(), 0.0
-    waiting, running = list(jobs), dict[Future[tuple[str, Row]], Job]()
-    while waiting or running:
-        for job in [job for job in waiting if all(need in rows for need in job.needs)]:
-            if len(running) < processes:
-                running[pool.submit(_work, numbers[job.name], job, settings, folder)] = job
-                waiting.remove(job)
-        done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-        for future in done:
-            name, row = future.result()
-            rows[name] = row
-            shares[numbers[name]] = 1.0
-            del running[future]
-        now = time.monotonic()
-        if now - told > _TELL_EVERY_S:
-            told = now
-            total = sum(job.cost_s for job in jobs)
-            work = sum(job.cost_s * float(shares[numbers[job.name]]) for job in jobs)
-            left = f", about {duration_text((now - begun) * (total / work - 1))} left" if work > total / 200 else ""
-            names = ", ".join(f"{job.name} {shares[numbers[job.name]]:.0%}" for job in running.values())
-            print(
-                f"{len(rows)} of {len(rows) + len(waiting) + len(running)} rows: {names}{left}",
-                file=sys.stderr,
-                flush=True,
-            )
+def _performer(place: tuple[Settings, Path]) -> Callable[[Job], Row]:
+    return lambda job: perform(job, *place)
+
+
+def _weight(job: Job) -> int:
+    return round(job.cost_s)
