@@ -59,7 +59,7 @@ tables = st.tuples(st.integers(1, 7), st.integers(1, 4)).flatmap(
 
 
 def quantise(averages: np.ndarray) -> np.ndarray:
-    """Of a single node."""
+    """Of one node."""
     return quantise_nodes(averages, np.array([0, len(averages)]))
 
 
