@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from bot.config import DEFAULT_FILE, GAME_VARIABLE, BotConfig, load_config
+from bot.config import GAME_VARIABLE, BotConfig, default_settings, load_config
 from bot.session import Ending, Outcome, Session
 from machine.errors import ConfigError
 from machine.folders import data_home
@@ -61,7 +61,7 @@ def run_command(options: argparse.Namespace) -> int:
         print("\n".join(AGENTS))
         return 0
     if options.print_config:
-        print(DEFAULT_FILE.read_text(encoding="utf-8"), end="")
+        print(default_settings(), end="")
         return 0
     if options.host is None or options.port is None:
         raise ConfigError("HOST and PORT are missing: expected the dealer's address and the port of this seat")

@@ -38,7 +38,7 @@ def _section(path: str, section: BaseModel, about: str) -> Iterator[str]:
     tables: list[str] = []
     docs, lines = _docstrings(type(section)), [f"[{path}]"]
     if about:
-        lines.append(_comment(about))
+        lines += [_comment(about), ""]
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
         if isinstance(value, BaseModel):
@@ -55,7 +55,7 @@ def _array(path: str, entries: tuple[BaseModel, ...], about: str) -> Iterator[st
     """Tables of one kind, of which the first is explained."""
     for number, entry in enumerate(entries):
         docs = _docstrings(type(entry)) if number == 0 else {}
-        lines = [f"[[{path}]]", *([_comment(about if number == 0 else "As above.")])]
+        lines = [f"[[{path}]]", *([_comment(about), ""] if number == 0 else [_comment("As above.")])]
         for name, field in type(entry).model_fields.items():
             lines += [*([_comment(docs[name])] if name in docs else []), _key(name, getattr(entry, name), field)]
         yield "\n".join(lines)

@@ -14,7 +14,10 @@ from strategies.search.settings import Effort, LimitedSettings, NestedSettings
 
 
 class LookupSettings(BaseModel):
-    """Section [blueprint]; `bot/paratus.toml` documents every key."""
+    """Section [blueprint].
+
+    Agent `blueprint`: plays a strategy that was trained ahead.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -22,23 +25,31 @@ class LookupSettings(BaseModel):
     shipped: ClassVar[str] = SHIPPED
 
     file: str = ""
-    """Empty: the blueprint that ships with the agent."""
+    """The strategy's file; empty: the one that comes with Paratus."""
     tables: str = ""
-    """The folder of its tables of buckets; empty: in the user's cache."""
+    """The folder for tables that are computed from the file the first time (a minute); empty: in the user's cache
+    folder.
+    """
     rivers: bool = True
-    """Whether buckets of rivers are kept in a table (291 MB) or computed each time."""
+    """Keep the table of the river too, 291 MB on disk. Without it buckets of rivers are computed each time, which is
+    slower.
+    """
 
 
 class SlumbotStyleSettings(LookupSettings):
-    """Section [slumbot_style]."""
+    """Section [slumbot_style].
+
+    Agent `slumbot-style`: another strategy that was trained ahead, with other bets and other groups of hands; the
+    standing opponent.
+    """
 
     agent: ClassVar[str] = "slumbot-style"
     shipped: ClassVar[str] = SLUMBOT_STYLE
 
     threshold: float = Field(default=0.0, ge=0, lt=0.5)
-    """Actions that a hand would take less often than this it never takes."""
+    """Actions that a hand would take less often than this it never takes (0 to 0.5)."""
     purify: bool = False
-    """Whether each hand takes its likeliest action alone."""
+    """Each hand takes its likeliest action alone."""
 
 
 Early = Literal["blueprint", "limited"]
@@ -47,19 +58,27 @@ Late = Literal["blueprint", "nested"]
 
 
 class RouterSettings(BaseModel):
-    """Section [router]: what agent `paratus` decides by."""
+    """Section [router].
+
+    Agent `paratus`: which strategy decides where.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     preflop: Early = "limited"
-    """Where somebody has bet a size that the blueprint does not have; else it is the blueprint."""
+    """Before the flop it is the blueprint as long as all sizes are its own; this is for when they are not: limited or
+    blueprint.
+    """
     flop: Early = "limited"
+    """limited or blueprint."""
     turn: Middle = "nested"
+    """nested, limited or blueprint."""
     river: Late = "nested"
+    """nested or blueprint."""
     threshold: float = Field(default=0.0, ge=0, lt=0.5)
-    """Actions that a hand would take less often than this it never takes."""
+    """Actions that a hand would take less often than this it never takes (0 to 0.5), whoever decided."""
     purify: bool = False
-    """Whether each hand takes its likeliest action alone."""
+    """Each hand takes its likeliest action alone."""
 
 
 class StrategySettings(BaseModel):
@@ -68,12 +87,12 @@ class StrategySettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     router: RouterSettings = RouterSettings()
+    nested: NestedSettings = NestedSettings()
     limited: LimitedSettings = LimitedSettings()
     blueprint: LookupSettings = LookupSettings()
     slumbot_style: SlumbotStyleSettings = SlumbotStyleSettings()
-    nested: NestedSettings = NestedSettings()
     own: dict[str, Any] = {}
-    """Of an agent that the user wrote, as its class declares them."""
+    """Agents in files of yours (`docs/bots.md`): the keys that the class declares. Other agents do not read them."""
 
     def one_thread(self) -> StrategySettings:
         """With searches of one thread, where the number is not fixed: for several processes, one for each core."""

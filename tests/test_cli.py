@@ -20,7 +20,7 @@ import bot.warm
 from blueprints.shipped import tables_folder
 from blueprints.storage import Blueprint
 from bot import cli, doctor
-from bot.config import DEFAULT_FILE
+from bot.config import default_settings
 from bot.warm import PARTS
 from machine.errors import ConfigError
 from protocol import kernels
@@ -154,7 +154,7 @@ def test_version(call):
 
 
 def test_print_config_is_the_shipped_file(call):
-    assert call("bot", "--print-config") == (0, DEFAULT_FILE.read_text(encoding="utf-8"), "")
+    assert call("bot", "--print-config") == (0, default_settings(), "")
 
 
 def test_list(call):

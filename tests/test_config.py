@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from bot.config import DEFAULT_FILE, BotConfig, load_config
+from bot.config import BotConfig, default_settings, load_config
 from machine.errors import ConfigError
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import Limits
@@ -17,7 +17,7 @@ from strategies.registry import AGENTS
 from strategies.search.settings import LimitedSettings, NestedSettings
 
 _COMMENTED_KEY = re.compile(r"^# (?=[a-z_]+ = )", re.MULTILINE)
-SHIPPED = DEFAULT_FILE.read_text(encoding="utf-8")
+SHIPPED = default_settings()
 UNCOMMENTED = _COMMENTED_KEY.sub("", SHIPPED)
 
 
@@ -28,8 +28,8 @@ def keys(model: type[BaseModel]) -> dict[str, list[str]]:
 # --- The shipped file -----------------------------------------------------------------------------------------------
 
 
-def test_the_shipped_file_says_the_defaults():
-    assert load_config(DEFAULT_FILE, {}) == BotConfig() == load_config(None, {})
+def test_the_shipped_file_says_the_defaults(write):
+    assert load_config(write(SHIPPED), {}) == BotConfig() == load_config(None, {})
 
 
 def test_the_shipped_file_has_every_key_in_the_order_of_the_model():
@@ -50,15 +50,16 @@ def test_commented_keys_show_what_happens_without_them():
 
 
 def test_every_key_is_explained_above():
-    """By a comment of its own, or by one for the keys that follow each other."""
-    explained = False
+    """By a comment of its own; of several entries of a list those of the first."""
+    explained, known, section = False, False, ""
     for line in UNCOMMENTED.splitlines():
-        if line.startswith("#"):
+        if line.startswith("["):
+            known, section = line.startswith("[[") and line == section, line
+        elif line.startswith("#"):
             explained = line.rstrip().endswith((".", ":")) or explained
-        elif not line or line.startswith("["):
+        elif line:
+            assert explained or known, line
             explained = False
-        else:
-            assert explained, line
 
 
 def test_the_file_fits_any_terminal():

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bot import cli
-from bot.config import DEFAULT_FILE
+from bot.config import default_settings
 from dealer_tools.lbr.hand import Players
 
 PARATUS = [sys.executable, "-m", "bot.cli"]
@@ -289,7 +289,9 @@ def test_settings_that_are_refused(call, tmp_path, text, said):
     assert err.count("\n") == 1
 
 
-def test_the_settings_of_a_bot_are_understood(call):
-    code, out, _ = call(*OPTIONS, 2, "--config", DEFAULT_FILE, "--json")
+def test_the_settings_of_a_bot_are_understood(call, tmp_path):
+    path = tmp_path / "bot.toml"
+    path.write_text(default_settings())
+    code, out, _ = call(*OPTIONS, 2, "--config", path, "--json")
     assert code == 0
     assert json.loads(out)["agent"] == "random"

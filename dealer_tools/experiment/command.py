@@ -23,7 +23,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from dealer_tools.children import LOCK, lock_folder
-from dealer_tools.experiment.plan import EXAMPLE, ExperimentPlan, Task, load_plan, plan_document, tasks_of
+from dealer_tools.experiment.plan import (
+    EXAMPLE,
+    ExperimentPlan,
+    Task,
+    load_plan,
+    plan_document,
+    tasks_of,
+    with_defaults,
+)
 from dealer_tools.experiment.report import document, page, text
 from dealer_tools.experiment.results import read_results
 from dealer_tools.experiment.runner import play_all
@@ -101,9 +109,9 @@ def _check_plan(plan: ExperimentPlan, folder: Path, file: Path) -> None:
         write_document(path, {"revision": code_revision(), **wanted})
         return
     there = read_document(path)
-    if there.get("plan") != wanted["plan"]:
-        held = there.get("plan")
-        key = next(key for key, value in wanted["plan"].items() if not isinstance(held, dict) or held.get(key) != value)
+    held = with_defaults(there.get("plan"))
+    if held != wanted["plan"]:
+        key = next(key for key, value in wanted["plan"].items() if held.get(key) != value)
         raise ConfigError(f"--out {folder}: holds an experiment with another `{key}`: expected that or another folder")
     if there.get("matches") != wanted["matches"]:
         raise ConfigError(f"--out {folder}: the game or an agent's program has changed since: expected another folder")

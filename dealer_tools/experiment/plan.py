@@ -251,6 +251,14 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
     }
 
 
+def with_defaults(plan: object) -> dict[str, Any]:
+    """The plan of a `plan.json`, with what its writer did not know yet; empty if it is no plan."""
+    try:
+        return ExperimentPlan.model_validate(plan).model_dump(mode="json", exclude=_FREE)
+    except ValidationError:
+        return {}
+
+
 def match_plan(document: dict[str, Any]) -> Plan:
     """A match's plan as `plan_document` wrote it down."""
     names, agents = zip(*[(name, agent) for name, agent, _ in document["agents"]], strict=True)
