@@ -20,6 +20,7 @@ from machine.errors import ConfigError, quote
 from machine.refusals import problem_words
 from protocol.game import DEFAULT_GAME, Game, load_game
 from solver.menu import Menu, MenuError, menu_text, parse_menu
+from solver.schedules import LINEAR, UNIFORM, Weighting
 
 _SUFFIX: Final = ".toml"
 
@@ -60,6 +61,11 @@ class TrainerSettings(BaseModel):
     """The first period with skipping."""
     skip_below: float = Field(default=100.0, gt=0)
     """How negative is very negative: so many times the most that a hand can cost, times the weight of a walk."""
+
+    @property
+    def weighting(self) -> Weighting:
+        """How much the walks of each period count, for regrets and averages: linear MCCFR is linear CFR."""
+        return LINEAR if self.linear else UNIFORM
 
 
 class BlueprintSettings(BaseModel):

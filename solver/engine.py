@@ -23,12 +23,13 @@ import numpy as np
 from machine.cores import available_cores
 from machine.errors import ParatusError
 from protocol.arrays import F32, F64, I64
-from solver.algorithms import DCFR, Algorithm
+from solver.algorithms import DEFAULT, Algorithm
 from solver.gadgets import Entrance, Gadget, no_gate
 from solver.kernels.cfr import BEST, FOLLOW, OPEN, OVER, UPDATE, follow, lead
 from solver.kernels.types import Batch, Watch, WeightArray, aligned_halves, aligned_zeros
 from solver.kernels.vectors import BLOCK
 from solver.problem import Problem
+from solver.schedules import total_weight
 from solver.threads import Pace
 
 _BATCH_S = 0.05
@@ -95,7 +96,7 @@ class Engine:
         if threads is not None and threads < 1:
             raise SolverError(f"threads {threads}: expected a number from 1 up, or None for what is fastest")
         self._problem = problem
-        self.algorithm: Algorithm = algorithm or DCFR()
+        self.algorithm = algorithm or DEFAULT
         self._entrance: Entrance | None = None
         if gadget is not None:
             self._problem = copy(problem)
@@ -207,7 +208,7 @@ class Engine:
             players=np.tile(np.array(order), count),
             weights=weights,
             watch_weights=weights[:, :2].copy(),
-            seeds=np.array([self._seed(number, player) for number in numbers for player in order], np.int64),
+            seeds=self._seeds(numbers, order),
             ranges=ranges,
             mine=self.regrets,
             theirs=theirs,
@@ -223,9 +224,10 @@ class Engine:
             if self._led:  # Ctrl-C comes out of compiled code when all is done
                 self.iterations += count
 
-    def _seed(self, iteration: int, player: int) -> int:
+    def _seeds(self, iterations: Sequence[int], players: Sequence[int]) -> I64:
         """For `vectors.noise`: in the upper half what the solver's own seed makes different, in the lower the step."""
-        return ((self.seed * 0x3C6EF372 + player * 0x5DEECE66) % 2**30 << 32) + iteration * 0x9E3779B9 % 2**32
+        upper = [(self.seed * 0x3C6EF372 + player * 0x5DEECE66) % 2**30 << 32 for player in players]
+        return np.array([half + number * 0x9E3779B9 % 2**32 for number in iterations for half in upper], np.int64)
 
     def _run(self, batch: Batch, threads: int) -> None:
         problem, top = self._problem, self._top
@@ -328,18 +330,11 @@ class Engine:
 
     def watched(self, player: int, numbers: Sequence[int]) -> F64:
         """The running averages [row][hand] of some of the watched rows, by their numbers in the order given."""
-        hands = int(self.problem.deals.hands[player])
+        hands, average = int(self.problem.deals.hands[player]), self.algorithm.schedules.average
         values = self._watches[player].values.reshape(-1, hands)[self._watched_at[player][list(numbers)]]
         sums = values[:, : len(self.problem.weights[player])].astype(np.float64)
-        return sums / self._weight_since(self._watched_since[player])
-
-    def _weight_since(self, begin: int) -> float:
-        """What running averages that began then sum up to."""
-        total = 0.0
-        for iteration in range(begin + 1, self.iterations + 1):
-            weights = self.algorithm.weights(iteration)
-            total = total * weights.keep_average + weights.add_average
-        return total or 1.0
+        weight = total_weight(average, range(self._watched_since[player] + 1, self.iterations + 1))
+        return sums / (weight or 1.0)
 
     def table(self, player: int, board: int, *, regrets: bool = False) -> F64:
         """The sums that the player's average strategy on a board is proportional to, or the regrets: [edge, hand]."""

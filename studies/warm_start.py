@@ -31,6 +31,7 @@ from blueprints.train.checkpoint import Begun
 from blueprints.train.contest import Side, contest
 from blueprints.train.trainer import FOLLOWED, Beginning, Run, Tables, make_sampler
 from blueprints.tree import BettingTree, build_tree
+from solver.schedules import LINEAR
 
 
 def main() -> None:
@@ -101,7 +102,7 @@ def _followed_only(
     other = settings.model_copy(update={"trainer": settings.trainer.model_copy(update={"seed": 2})})
     sampler = make_sampler(other, tree, cards, 1)
     for number in range(1, FOLLOWED + options.more + 1):
-        sampler.period(number, float(number), options.walks, followed if number <= FOLLOWED else None)
+        sampler.period(number, LINEAR.weight(number), options.walks, followed if number <= FOLLOWED else None)
     return sampler.averages()
 
 

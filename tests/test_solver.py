@@ -14,7 +14,7 @@ from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
 from protocol.hands import SUIT_PERMUTATIONS, permute_cards
 from protocol.state import CALL, Raise, State, apply, start
-from solver.algorithms import CFR, DCFR, Algorithm
+from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
 from solver.betting import TreeError
 from solver.menu import LIBRATUS, Menu, parse_menu
 from solver.subgame import Subgame, SubgameError, hands_of
@@ -71,7 +71,7 @@ def test_exploitability_of_pure_strategies_in_leduc(action: int, expected: float
 
 def test_cfr_plus_in_leduc_converges_as_published() -> None:
     """CFR+ after 100 and 1,000 iterations: 13.4 and 0.25 (13.4 to the digit, the other within the conventions)."""
-    solver, _ = whole_game(LEDUC, CFR(plus=True))
+    solver, _ = whole_game(LEDUC, CFR_PLUS())
     solver.iterate(100)
     assert solver.exploitability().mbb == pytest.approx(13.4, abs=0.1)
     solver.iterate(900)

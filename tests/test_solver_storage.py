@@ -116,7 +116,7 @@ def written(values: Sequence[float], seeds: Sequence[int], blocks: int = 4) -> n
 def engine_seeds(count: int) -> list[int]:
     """Those with which the engine writes one place in iteration after iteration, somewhere on a later board."""
     solver = Solver(whole_game(KUHN), seed=3)
-    return [solver._seed(iteration, 1) + ((64 * 13 + 2) << 32) for iteration in range(1, count + 1)]
+    return [seed + ((64 * 13 + 2) << 32) for seed in solver._seeds(range(1, count + 1), [1]).tolist()]
 
 
 def neighbours(value: float) -> tuple[float, float]:

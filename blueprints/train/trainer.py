@@ -177,11 +177,12 @@ class Run:
         number, began, worked = last.number + 1, time.perf_counter(), time.process_time()
         left = self._to_follow()
         tables = self._beginning.tables if left and self._beginning else None
-        updates = self.sampler.period(number, self._weight(number), trainer.walks, tables)
+        weight = trainer.weighting.weight
+        updates = self.sampler.period(number, weight(number), trainer.walks, tables)
         if tables is not None and left == 1:
             everything, here = range(1, number + 1), range(number + 1 - FOLLOWED, number + 1)
             (all_sum, all_squares), (sum_, squares) = (
-                (sum(map(self._weight, each)), sum(self._weight(n) ** 2 for n in each)) for each in (everything, here)
+                (sum(map(weight, each)), sum(weight(n) ** 2 for n in each)) for each in (everything, here)
             )
             self.sampler.take_up(tables, all_sum / sum_, math.sqrt(all_squares / squares))
         return Period(
@@ -192,9 +193,6 @@ class Run:
             last.core_seconds + time.process_time() - worked,
             1000 * self.sampler.regret() / self._big_blind,
         )
-
-    def _weight(self, number: int) -> float:
-        return float(number) if self.settings.trainer.linear else 1.0
 
     def _to_follow(self) -> int:
         """How many periods more follow the strategy that the run began from."""
