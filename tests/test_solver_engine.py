@@ -18,7 +18,7 @@ from variants import some_of
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
 from protocol.state import CALL, Raise, State, apply, start
-from solver import engine, threads
+from solver import threads
 from solver.algorithms import CFR, CFR_PLUS, DCFR, DCFR_PLUS, Algorithm, parse_algorithm
 from solver.engine import Progress, SolverError
 from solver.menu import Menu, parse_menu
@@ -145,7 +145,7 @@ def test_solvers_do_not_disturb_each_other(storage: Storage) -> None:
 def scratched(subgame: Subgame, scale: float) -> Solver:
     """Solved with working memory that held random numbers."""
     solver = Solver(subgame, threads=1)
-    for array in solver._scratch[0]:
+    for array in solver._threads.scratch[0]:
         if array.dtype == np.float32:
             array[:] = scale * np.random.default_rng(1).random(len(array), np.float32)
     solver.iterate(4)
@@ -292,14 +292,14 @@ def test_an_interrupt_leaves_a_solver_that_goes_on(count: int) -> None:
 
 def test_ctrl_c_loses_no_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes out of compiled code when all iterations of a batch are done."""
-    solver, lead = Solver(turn(SHORT), threads=1, seed=1), engine.lead
+    solver, lead = Solver(turn(SHORT), threads=1, seed=1), threads.lead
     solver.iterate(3)
 
     def interrupted(*arguments: object) -> None:
         lead(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "lead", interrupted)
+    monkeypatch.setattr(threads, "lead", interrupted)
     with pytest.raises(KeyboardInterrupt):
         solver.iterate()
     with pytest.raises(KeyboardInterrupt):

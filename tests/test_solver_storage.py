@@ -304,11 +304,11 @@ def test_without_later_averages_none_can_be_set() -> None:
 
 def memory(solver: Solver) -> int:
     """Bytes of all arrays."""
-    watches = [array for watch in solver._watches for array in watch]
+    watches = [array for watched in solver._watched for array in watched.watch]
     found = [
         *solver.problem.trees, *solver.problem.deals, *solver.problem.ranges, *solver.problem.weights,
-        *solver.problem.compatible, *solver.regrets, *solver.averages, *solver._top, *solver._results, *watches,
-        *[array for scratch in solver._scratch for array in scratch],
+        *solver.problem.compatible, *solver.regrets, *solver.averages, *solver._threads.top, *solver._results, *watches,
+        *[array for scratch in solver._threads.scratch for array in scratch],
     ]  # fmt: skip
     return sum(array.nbytes for array in found)
 
