@@ -32,10 +32,11 @@ from bot.clock import Clock
 from bot.config import BotConfig
 from machine.progress import duration_text
 from protocol.dealing import CardStream
-from protocol.game import DEFAULT_GAME, Position, load_game
+from protocol.game import DEFAULT_GAME, STREET_NAMES, Position, load_game
+from protocol.hands import hands_of
 from protocol.state import apply, start
 from strategies.draws import Draws
-from strategies.policy import Policy, hand_column
+from strategies.policy import Policy
 from strategies.registry import DEFAULT_AGENT, make_strategy
 from strategies.router import Router
 from strategies.strategy import Decided, Spot
@@ -91,7 +92,7 @@ def _self_play(router: Router, hands: int) -> Report:
             spent[seat] += took
             made[policy.origin.route].append((policy, took))
             past[position].append(Decided(state, policy))
-            column = hand_column(game, deal.hole[position])
+            column = hands_of(game).column(deal.hole[position])
             state = apply(state, policy.sample(column, Draws(seat, "bench", hand, len(state.actions), "action")))
         per_hand += spent
         if time.monotonic() - told > _TELL_EVERY_S:
@@ -128,7 +129,7 @@ def _rollouts(router: Router) -> Report:
     rng, deck, found = np.random.default_rng(1), sorted(blueprint.game.deck()), {}
     for threads in (1, 2):
         rollouts = Rollouts(blueprint.game, blueprint.tree, router.lookup.cards, strategies, threads=threads)
-        for street, name in enumerate(("flop", "turn", "river"), 1):
+        for street, name in enumerate(STREET_NAMES[1:], 1):
             roots = np.linspace(*blueprint.tree.street_at[street : street + 2], _ROOTS, endpoint=False).astype(int)
             board = deck[: blueprint.game.board_cards_by(street - 1)]
             reaches = np.ones((2, len(rollouts.biases), _ROOTS, rollouts.num_hands), np.float32)

@@ -36,9 +36,10 @@ import numpy as np
 from machine.revision import ROOT
 from protocol.arrays import F64
 from protocol.cards import cards_text
-from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
+from protocol.dealer import Dealer, DealerPhase, Effect, Logged, Report, Tell, Transacted
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Game, Position, load_game
+from protocol.hands import hands_of
 from protocol.log import Limits, MatchHeader
 from protocol.state import CALL, FOLD, Action, Raise, State, action_text, apply, can_fold, payoffs, raise_bounds, start
 from protocol.wire import MatchState, match_state_text, parse_match_state, view
@@ -144,9 +145,9 @@ def _dealt(mark: Mark, game: Game, rng: Random) -> None:
                 case Report(text) | Logged(text) | Transacted(text):
                     mark.add(text)
 
-    while dealer.phase not in (Phase.OVER, Phase.FAILED):
+    while dealer.phase not in (DealerPhase.OVER, DealerPhase.FAILED):
         seat, now = dealer.acting_seat, now + 1000
-        if dealer.phase is Phase.GREETING:
+        if dealer.phase is DealerPhase.GREETING:
             line = "VERSION:2.0.0"
         else:
             state = parse_match_state(told[seat], game).state
@@ -192,10 +193,10 @@ def _solver(mark: Mark) -> None:
 
 
 def _agents(mark: Mark) -> None:
-    from strategies.registry import STRATEGIES, make_strategy
+    from strategies.registry import AGENTS, make_strategy
 
     game = load_game(DEFAULT_GAME).game
-    for name in STRATEGIES:
+    for name in AGENTS:
         strategy, other = make_strategy(name, game, _by_iterations()), make_strategy("random", game)
         mark.add(name)
         for seat in (0, 1):
@@ -218,7 +219,7 @@ def _by_iterations() -> Any:
 def _played(game: Game, strategies: tuple[Any, Any], ours: int) -> Iterator[tuple[object, ...]]:
     """What one of two strategies says and does in a match, the players at fixed positions."""
     from strategies.draws import Draws
-    from strategies.policy import check_policy, hand_column, support_text
+    from strategies.policy import check_policy, support_text
     from strategies.strategy import Budget, Decided, Spot
 
     stream, budget = CardStream(game, 5), Budget(time.monotonic() + 1e9, 1e9)
@@ -232,7 +233,7 @@ def _played(game: Game, strategies: tuple[Any, Any], ours: int) -> Iterator[tupl
             seed = 11 + position
             policy = strategies[position].policy(spot, budget, Draws(seed, "", hand, len(state.actions), "strategy"))
             check_policy(policy, state, board)
-            column = hand_column(game, deal.hole[position])
+            column = hands_of(game).column(deal.hole[position])
             action = policy.sample(column, Draws(seed, "", hand, len(state.actions), "action"))
             if position == ours:
                 past = (*past, Decided(state, policy))

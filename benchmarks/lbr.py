@@ -12,9 +12,9 @@ from dealer_tools.lbr.hand import Players
 from dealer_tools.lbr.settings import Setting
 from protocol.cards import parse_cards
 from protocol.dealing import CardStream
-from protocol.game import DEFAULT_GAME, Game, load_game
-from strategies.registry import make_strategy
-from strategies.strategy import Strategy
+from protocol.game import DEFAULT_GAME, load_game
+from strategies.agents import Agent
+from strategies.registry import open_agent
 
 _PAIRS = {Setting.FC: 500, Setting.FCPA_LATE: 300, Setting.LATE_56: 40, Setting.FLOP_56: 40}
 _WARM_UP = 10
@@ -29,9 +29,9 @@ def run() -> dict[str, object]:
         cards = parse_cards(board)
         took = _seconds(lambda cards=cards: Equities(game).of(hole, cards), lambda: Equities(game))  # type: ignore[misc]
         report[f"chances_on_the_{street}_us"] = round(1e6 * took, 1)
-    strategy = make_strategy("blueprint", game)
+    agent = open_agent("blueprint", game)
     for setting in _PAIRS:
-        wall, core = _rates(game, setting, strategy)
+        wall, core = _rates(setting, agent)
         report |= {f"{setting}_hands_a_second": wall, f"{setting}_hands_a_core_second": core}
     return report
 
@@ -46,9 +46,9 @@ def _seconds(work: Callable[[], object], begin: Callable[[], object]) -> float:
     return statistics.median(took[2::2]) - statistics.median(took[3::2])
 
 
-def _rates(game: Game, setting: Setting, strategy: Strategy) -> tuple[float, float]:
+def _rates(setting: Setting, agent: Agent) -> tuple[float, float]:
     """Hands a second, by the clock and by the core's time, which programs beside it do not change much."""
-    players, stream = Players(game, setting, strategy, 1), CardStream(game, 1)
+    players, stream = Players(setting, agent, 1), CardStream(agent.game, 1)
     for number in range(_WARM_UP):
         players.pair(number, stream.deal())
     begun, begun_core = time.perf_counter(), time.process_time()

@@ -21,7 +21,7 @@ from blueprints.settings import BlueprintSettings
 from blueprints.shipped import shipped_blueprint, tables_folder
 from blueprints.storage import Blueprint, write_blueprint
 from blueprints.tree import BettingTree, build_tree
-from protocol.game import DEFAULT_GAME, load_game
+from protocol.game import DEFAULT_GAME, STREET_NAMES, load_game
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, can_fold, raise_bounds, start
 from solver.menu import parse_menu
 
@@ -104,7 +104,7 @@ def _decisions(lookup: Lookup) -> dict[str, object]:
 def _buckets(cards: Cards) -> dict[str, object]:
     """Of all hands of a board: random boards."""
     rng, deck, report = np.random.default_rng(1), np.arange(52), {}
-    for street, length in (("flop", 3), ("turn", 4), ("river", 5)):
+    for street, length in zip(STREET_NAMES[1:], (3, 4, 5), strict=True):
         took = []
         for _ in range(_DECISIONS):
             board = rng.permutation(deck)[:length].tolist()

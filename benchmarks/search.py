@@ -26,6 +26,7 @@ from benchmarks.machine import Elsewhere
 from benchmarks.search_spots.spots import RecordedSpot, load_spots
 from machine.progress import duration_text
 from protocol.arrays import I32
+from protocol.game import STREET_NAMES
 from solver.gadget_kinds import Form
 from solver.gadgets import Gadget
 from solver.subgame import Storage
@@ -40,7 +41,6 @@ _SPREAD = 0.1
 _TELL_EVERY_S = 5.0
 _MOST_BYTES = 4 << 30
 _NONE = "none"
-_STREETS = {2: "turn", 3: "river"}
 
 Report = dict[str, Any]
 
@@ -59,9 +59,7 @@ def run(decisions: int | None = None, most_s: float = 30.0, threads: Sequence[in
         measured.append(_measure(spot, most_s, threads))
     return {
         "cores_busy_elsewhere": elsewhere.cores(),
-        "summary": {
-            name: _summary([each for each in measured if each["street"] == name]) for name in _STREETS.values()
-        },
+        "summary": {name: _summary([each for each in measured if each["street"] == name]) for name in STREET_NAMES[2:]},
         "decisions": measured,
     }
 
@@ -71,7 +69,7 @@ def _measure(spot: RecordedSpot, most_s: float, threads: Sequence[int]) -> Repor
     goals = _iterations(spot, most_s)
     subgame = question.subgame(spot.menu, _MOST_BYTES)
     return {
-        "street": _STREETS[question.root.street],
+        "street": STREET_NAMES[question.root.street],
         "pot": spot.pot,
         "kind": str(question.kind),
         "bytes": subgame.price.bytes,

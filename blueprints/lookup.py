@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -43,6 +42,7 @@ from blueprints.tree import CALLED, FOLDED, BettingTree
 from protocol.arrays import F32, U8
 from protocol.cards import Card
 from protocol.errors import BlueprintError
+from protocol.hands import hands_of
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, can_fold, raise_bounds
 
 Draw = Callable[[int], float]
@@ -111,10 +111,6 @@ class Lookup:
             )
         self.blueprint, self.cards = blueprint, cards
         self._game, self._tree = blueprint.game, blueprint.tree
-        deck = sorted(self._game.deck())
-        holes = sorted(combinations(deck, self._game.num_hole_cards), key=lambda hole: hole[::-1])
-        self._held = {card: np.array([card in hole for hole in holes]) for card in deck}
-        self._num_hands = len(holes)
         self._boards: OrderedDict[tuple[Card, ...], tuple[NDArray[np.intp], NDArray[np.bool_]]] = OrderedDict()
         self._raisers = _last_raisers(self._tree)
         places = [(street, player) for street in range(self._game.num_rounds) for player in range(2)]
@@ -253,9 +249,7 @@ class Lookup:
         """The buckets of all hands, and which hands meet the board."""
         known = self._boards.get(board)
         if known is None:
-            dead = np.zeros(self._num_hands, np.bool_)
-            for card in board:
-                dead |= self._held[card]
+            dead = ~hands_of(self._game).live(board)
             known = self._boards[board] = self.cards.buckets(board).astype(np.intp), dead
             if len(self._boards) > _BOARDS:
                 self._boards.popitem(last=False)

@@ -116,13 +116,11 @@ def revisions_text(revisions: Sequence[str]) -> str:
     return whole if len(whole) <= MOST_REVISION_CHARS else REVISIONS_APART.join([each[0], "…", each[-1]])
 
 
-def quantise(averages: F32) -> U8:
-    """An average strategy [action, any] of one node, in 8 bits: columns add up to 255."""
-    return quantise_nodes(averages, np.array([0, len(averages)]))
-
-
 def quantise_nodes(averages: F32, first: NDArray[Any]) -> U8:
-    """The same for many nodes: [edge, bucket], and the first edge of each node, with the end."""
+    """Average strategies [edge, bucket] in 8 bits: the columns of each node add up to 255.
+
+    `first` is the first edge of each node, with the end.
+    """
     from blueprints.rounding import round_nodes  # compiled
 
     if averages.ndim != 2 or averages.dtype != np.float32:

@@ -31,11 +31,6 @@ def smaller_probability(a: float, x: float, b: float) -> float:
     return (b - x) * (1 + a) / ((b - a) * (1 + x))
 
 
-def median_bet(a: float, b: float) -> float:
-    """The bet that is taken for a as often as for b."""
-    return (a + b + 2 * a * b) / (a + b + 2)
-
-
 def translate(x: float, sizes: Sequence[float], draw: float) -> int:
     """The place of the size that a bet x is taken for, among ascending sizes, by a uniform draw from [0, 1)."""
     above = bisect_right(sizes, x)

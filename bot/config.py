@@ -13,8 +13,7 @@ from machine.refusals import problem_line
 from machine.toml import read_toml
 from protocol.log import Limits
 from strategies.registry import DEFAULT_AGENT
-from strategies.search.settings import LimitedSettings, NestedSettings
-from strategies.settings import LookupSettings, RouterSettings, SlumbotStyleSettings, StrategySettings
+from strategies.settings import StrategySettings
 
 DEFAULT_FILE: Final = Path(__file__).with_name("paratus.toml")
 GAME_VARIABLE: Final = "PARATUS_GAME"
@@ -28,7 +27,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-Model = TypeVar("Model", bound=Section)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class BotSection(Section):
@@ -74,29 +73,22 @@ class WaitSection(Section):
     line_s: Seconds = 1260.0
 
 
-class BotConfig(Section):
-    """All of it."""
+class _Own(Section):
+    """What is not about an agent."""
 
     bot: BotSection = BotSection()
     store: StoreSection = StoreSection()
     clock: ClockSection = ClockSection()
     wait: WaitSection = WaitSection()
-    router: RouterSettings = RouterSettings()
-    limited: LimitedSettings = LimitedSettings()
-    blueprint: LookupSettings = LookupSettings()
-    slumbot_style: SlumbotStyleSettings = SlumbotStyleSettings()
-    nested: NestedSettings = NestedSettings()
+
+
+class BotConfig(StrategySettings, _Own):
+    """All of it: after our own sections those of every agent."""
 
     @property
     def strategies(self) -> StrategySettings:
         """What strategies are told."""
-        return StrategySettings(
-            router=self.router,
-            limited=self.limited,
-            blueprint=self.blueprint,
-            slumbot_style=self.slumbot_style,
-            nested=self.nested,
-        )
+        return StrategySettings(**{name: getattr(self, name) for name in StrategySettings.model_fields})
 
 
 def load_config(path: Path | None, overrides: dict[str, dict[str, Any]]) -> BotConfig:

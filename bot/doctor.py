@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from blueprints.shipped import tables_folder
-from bot.warm import warm_up
+from bot.warm import PARTS, TABLES_MB
 from machine.errors import ConfigError
 from machine.folders import data_home
 
@@ -30,7 +30,6 @@ DEPENDENCIES: Final = ("numpy", "numba", "pydantic", "rich", "uvloop")
 _MIN_PYTHON: Final = (3, 11)
 _MIN_MEMORY_GIB: Final = 3.0
 _MIN_FREE_MB: Final = 50.0
-_TABLES_MB: Final = 350.0
 _CGROUP: Final = Path("/sys/fs/cgroup/cpu.max")
 _REQUIREMENT: Final = re.compile(r"([A-Za-z0-9._-]+)\s*>=\s*([0-9.]+)")
 
@@ -72,10 +71,8 @@ def examine() -> Iterator[Finding]:
     yield from _owners()
     yield _cores()
     yield _memory()
-    yield _ranking()
-    yield _solver()
-    yield _blueprint()
-    yield _agent()
+    for name in _parts_of_the_default_agent():
+        yield _looked(f"warm {name}", PARTS[name].state)
     yield _writable("here", Path.cwd())
     yield _writable("data folder", data_home())
     yield _writable("cache folder", tables_folder())
@@ -153,55 +150,10 @@ def _memory() -> Finding:
     return Finding("memory", enough, f"{free_gib:.1f} GiB free" + ("" if enough else f": expected {_MIN_MEMORY_GIB}"))
 
 
-def _ranking() -> Finding:
-    """Run, since that shows whether numba works here; it does not take long."""
-    if util.find_spec("numba") is None:
-        return Finding("warm ranking", False, "numba is not installed")
+def _parts_of_the_default_agent() -> tuple[str, ...]:
+    from strategies.registry import DEFAULT_AGENT, find_agent  # numpy
 
-    def look() -> str:
-        from protocol import kernels
-
-        if not kernels.cached():
-            print("paratus doctor: compiling hand ranking (up to half a minute) …", file=sys.stderr, flush=True)
-        return f"warm after {warm_up():.1f} s"
-
-    return _looked("warm ranking", look)
-
-
-def _solver() -> Finding:
-    def look() -> str:
-        from solver import warm
-
-        return (
-            "cached" if warm.cached() else "cold: the first search compiles, a minute or two; or `paratus warm solver`"
-        )
-
-    return _looked("warm solver", look)
-
-
-def _agent() -> Finding:
-    def look() -> str:
-        from solver import depth_limited as limited
-
-        return (
-            "cached" if limited.cached() else "cold: the first start compiles, a minute or two; or `paratus warm agent`"
-        )
-
-    return _looked("warm agent", look)
-
-
-def _blueprint() -> Finding:
-    def look() -> str:
-        from blueprints.shipped import shipped_blueprint
-        from blueprints.storage import Blueprint
-
-        missing = Blueprint.open(shipped_blueprint()).missing_tables(tables_folder())
-        if not missing:
-            return f"cached in {tables_folder()}"
-        cost = f"a minute or two and {_TABLES_MB:.0f} MB"
-        return f"cold: the first start builds its tables, {cost}; or `paratus warm blueprint`"
-
-    return _looked("warm blueprint", look)
+    return find_agent(DEFAULT_AGENT).kernels
 
 
 def _looked(name: str, look: Callable[[], str]) -> Finding:
@@ -225,7 +177,7 @@ def _writable(name: str, folder: Path) -> Finding:
         free_mb = shutil.disk_usage(existing).free / 1e6
     except OSError as error:
         return Finding(name, False, f"{folder} cannot be written: {error.strerror}")
-    least_mb = _TABLES_MB if name == "cache folder" and not folder.exists() else _MIN_FREE_MB
+    least_mb = TABLES_MB if name == "cache folder" and not folder.exists() else _MIN_FREE_MB
     if free_mb < least_mb:
         return Finding(name, False, f"{folder} has {free_mb:.0f} MB free: expected {least_mb:.0f}")
     return Finding(name, True, f"{folder} can be written, {free_mb / 1e3:,.1f} GB free")

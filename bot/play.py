@@ -11,7 +11,6 @@ import argparse
 import os
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,12 +19,13 @@ from bot.session import Ending, Outcome, Session
 from machine.errors import ConfigError
 from machine.folders import data_home
 from protocol.errors import DeadlineExceeded, Disconnected
-from protocol.game import DEFAULT_GAME, Game, load_game
+from protocol.game import DEFAULT_GAME, load_game
 from protocol.stream import connect, run
-from strategies.registry import STRATEGIES, make_strategy
+from strategies.agents import Agent
+from strategies.identity import DrawKey, stored_identity
+from strategies.registry import AGENTS, open_agent
 from strategies.settings import think_seconds
 from strategies.store import MatchStore, StoreError
-from strategies.strategy import Strategy
 
 STORE_FAILED: Final = 6
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("host", metavar="HOST", nargs="?", help="the dealer's address")
     parser.add_argument("port", metavar="PORT", nargs="?", type=int, help="the port of this seat")
-    parser.add_argument("--agent", metavar="NAME", help=f"who plays: {', '.join(STRATEGIES)}")
+    parser.add_argument("--agent", metavar="NAME", help=f"who plays: {', '.join(AGENTS)}, or FILE.py:CLASS")
     parser.add_argument("--game", metavar="GAME", help=f"a .game file or shipped definition (default {DEFAULT_GAME})")
     parser.add_argument("--config", metavar="FILE", type=Path, help="settings; see --print-config")
     parser.add_argument("--seed", metavar="S", type=int, help="seed of every random draw")
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_command(options: argparse.Namespace) -> int:
     """Play; the exit code says how it ended."""
     if options.list:
-        print("\n".join(STRATEGIES))
+        print("\n".join(AGENTS))
         return 0
     if options.print_config:
         print(DEFAULT_FILE.read_text(encoding="utf-8"), end="")
@@ -71,16 +71,14 @@ def run_command(options: argparse.Namespace) -> int:
     parsed = load_game(config.bot.game or os.environ.get(GAME_VARIABLE) or DEFAULT_GAME)
     for warning in parsed.warnings:
         _say(f"warning: {warning}")
-    strategy = make_strategy(config.bot.agent, parsed.game, config.strategies)
+    agent = open_agent(config.bot.agent, parsed.game, config.strategies, allow_code=True)
     try:
-        store = _open_store(config, parsed.game, strategy) if config.store.enabled else None
+        store = _open_store(config, agent) if config.store.enabled else None
     except StoreError as error:
         _say(str(error))
         return STORE_FAILED
-    session = Session(parsed.game, strategy, config, store)
-    _say(
-        f"{strategy.name} plays {parsed.game.name}, seed {config.bot.seed}" + (f", store {store.path}" if store else "")
-    )
+    session = Session(agent, config, store)
+    _say(f"{agent.name} plays {parsed.game.name}, seed {config.bot.seed}" + (f", store {store.path}" if store else ""))
     code = 1
     try:
         ending = run(_play(session, options.host, options.port, config))
@@ -122,15 +120,10 @@ def _overrides(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     return {name: {key: value for key, value in keys.items() if value is not None} for name, keys in sections.items()}
 
 
-def _open_store(config: BotConfig, game: Game, strategy: Strategy) -> MatchStore:
-    identity = {
-        **strategy.identity(),
-        "paratus": version("paratus"),
-        "seed": str(config.bot.seed),
-        "match": config.bot.match,
-    }
-    path = Path(config.store.path) if config.store.path else _new_store_path(strategy.name)
-    return MatchStore(path, game, strategy.name, identity, resume=config.store.resume)
+def _open_store(config: BotConfig, agent: Agent) -> MatchStore:
+    identity = stored_identity(agent.identity(), DrawKey(config.bot.seed, config.bot.match))
+    path = Path(config.store.path) if config.store.path else _new_store_path(agent.name)
+    return MatchStore(path, agent.game, agent.name, identity, resume=config.store.resume)
 
 
 def _new_store_path(agent: str) -> Path:

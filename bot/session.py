@@ -1,8 +1,11 @@
-"""One match from a bot's chair: reads states, asks the strategy, checks and sends the answer, keeps the record.
+"""One match from a bot's chair: reads states, asks the agent, checks and sends the answer, keeps the record.
 
-The promise is that a match never crashes for our fault and never gets an illegal or late action: a strategy that
-raises, offers something illegal or is not back in time is replaced, for that decision, by check or fold; that is
-counted, stored as route `fallback`, and said at the end.
+The promise is that a match never crashes for our fault and never gets an illegal or late action: an agent that raises,
+offers something illegal or is not back in time is replaced, for that decision, by what answers in its place (the
+blueprint, where it stands on one), else by check or fold; that is counted, stored as route `fallback`, and said at the
+end.
+
+Whoever runs many sessions watches each as an `Observer`, and keeps its records in a `Recorder` of its own.
 """
 
 from __future__ import annotations
@@ -12,19 +15,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol
 
 from bot.clock import Clock
 from bot.config import BotConfig
 from protocol.client import Client
 from protocol.errors import DeadlineExceeded, Disconnected, RemoteProtocolError
-from protocol.game import Game
-from protocol.state import payoffs
+from protocol.state import Action, payoffs
 from protocol.stream import LineStream
 from protocol.wire import MatchState
-from strategies.chair import Chair, DrawKey
-from strategies.store import MatchStore
-from strategies.strategy import Budget, Strategy
+from strategies.agents import Agent
+from strategies.chair import Chair
+from strategies.identity import DrawKey
+from strategies.policy import Policy
+from strategies.strategy import Budget
 
 _FLUSH_S: Final = 1.0
 """With so much time left a decision is written down before it is sent, with less after that."""
@@ -37,6 +41,8 @@ class Outcome(Enum):
     DEALER_GONE = 3
     PROTOCOL_ERROR = 4
     SILENT = 5
+    LEFT = 130
+    """We went, as we were told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +53,55 @@ class Ending:
     message: str
 
 
+class Recorder(Protocol):
+    """Keeps what is played; a `MatchStore` is one."""
+
+    def add_decision(
+        self, asked: MatchState, policy: Policy, action: Action, seconds: float, *, again: bool = False
+    ) -> None:
+        """Keep what was decided; decided `again`, it replaces nothing."""
+
+    def add_hand(self, last: MatchState, value: float) -> None:
+        """Keep a finished hand."""
+
+    def flush(self) -> None:
+        """Write what waits."""
+
+    def policies(self, hand: int) -> dict[str, Policy]:
+        """Those of an unfinished hand, by the betting that they answered."""
+
+    def progress(self) -> tuple[int, float]:
+        """Hands finished and seconds of thought so far."""
+
+
+class Observer:
+    """Hears what happens in a session; this one does nothing with it."""
+
+    def decided(self, policy: Policy, seconds: float) -> None:
+        """A decision was made."""
+
+    def hand_finished(self) -> None:
+        """A hand was played to its end, and is with the recorder."""
+
+
 class Session:
     """One seat of one match."""
 
     def __init__(
         self,
-        game: Game,
-        strategy: Strategy,
+        agent: Agent,
         config: BotConfig,
-        store: MatchStore | None,
+        store: Recorder | None,
+        observer: Observer | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.client = Client(game)
+        self.client = Client(agent.game)
         self.total_chips = 0.0
-        self._game = game
-        self._chair = Chair(game, strategy, DrawKey(config.bot.seed, config.bot.match), monotonic)
-        self._config = config
-        self._store = store
+        self._chair = Chair(agent, DrawKey(config.bot.seed, config.bot.match), monotonic)
+        self._agent, self._config, self._store = agent, config, store
+        self._observer = observer or Observer()
         self._monotonic = monotonic
+        self._leaving = False
         self._hands_before, used_s = store.progress() if store is not None and config.store.resume else (0, 0.0)
         hands = config.bot.hands or config.clock.assumed_hands
         self._clock = Clock(
@@ -84,6 +121,10 @@ class Session:
     def fallbacks(self) -> int:
         """Decisions that were not made as they should have been."""
         return self._chair.fallbacks
+
+    def leave(self) -> None:
+        """Go after the hand that is being played."""
+        self._leaving = True
 
     async def play(self, stream: LineStream) -> Ending:
         """Play until the connection ends, whoever ends it."""
@@ -114,21 +155,24 @@ class Session:
             if seen.acting:
                 budget = self._clock.budget(seen.hand)
                 deciding = self._chair.decide(seen, budget)
-                action, policy = await (deciding if self._chair.strategy.inline else stream.unless_lost(deciding))
+                action, policy = await (deciding if self._agent.on_loop else stream.unless_lost(deciding))
                 data = self.client.act(action)
                 seconds = self._monotonic() - asked_s
                 self._clock.spent(seconds)
+                self._observer.decided(policy, seconds)
                 if store is not None:
                     store.add_decision(seen, policy, action, seconds)
                 hurry = budget.deadline_s - self._monotonic() < _FLUSH_S
                 if hurry:  # a disk may be slow: late is worse than a decision that a kill at this moment loses
                     stream.write(data)
-                if store is not None and not self._chair.strategy.inline:
+                if store is not None and not self._agent.on_loop:
                     store.flush()
                 if not hurry:
                     stream.write(data)
             elif seen.state.finished:
                 self._finish_hand(seen)
+                if self._leaving:
+                    return Ending(Outcome.LEFT, "left after a hand")
 
     async def _next_state(self, stream: LineStream, wait_s: float) -> MatchState:
         """The next state; comments do not prolong the wait for it."""
@@ -161,13 +205,14 @@ class Session:
         if self._store is not None:
             self._store.add_hand(last, value)
             self._store.flush()
+        self._observer.hand_finished()
 
     def _recover(self, joined: MatchState, budget: Budget) -> None:
         """Our decisions of this hand before we joined it, from the store or made again."""
-        store, inline = self._store, self._chair.strategy.inline
-        stored = store.policies(joined.hand) if store is not None and not inline else {}
+        store, repeats = self._store, self._agent.repeats
+        stored = store.policies(joined.hand) if store is not None and not repeats else {}
         for past in self._chair.catch_up(joined, budget, stored):
-            if store is not None and inline:
+            if store is not None and repeats:
                 store.add_decision(past.asked, past.policy, past.action, 0.0, again=True)
 
     def _all_played(self) -> bool:

@@ -1,4 +1,7 @@
-"""`paratus warm`: do now what a later start would have to wait for: compile kernels, build the blueprint's tables."""
+"""`paratus warm`: do now what a later start would have to wait for: compile kernels, build the blueprint's tables.
+
+There is a part for each thing that takes long. Which of them an agent needs stands in its spec.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,24 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from machine.errors import ConfigError, quote
 
-PARTS: Final = ("ranking", "blueprint", "solver", "agent")
+TABLES_MB: Final = 350.0
+"""What the blueprint's tables take on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something that takes long the first time."""
+
+    prepare: Callable[[bool], None]
+    """Do it; told whether it was asked for by name, so that it is an error if there is nothing to prepare."""
+    state: Callable[[], str]
+    """Whether it is done, and what it costs if not."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Compile and cache all kernels, and build the tables of the blueprint. Run it once after an installation."
     )
     parser.add_argument("parts", metavar="PART", nargs="*", help=f"some of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--agent", metavar="NAME", help="only what this agent needs")
 
 
 def run_command(options: argparse.Namespace) -> int:
@@ -27,20 +43,19 @@ def run_command(options: argparse.Namespace) -> int:
     unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
         raise ConfigError(f"{', '.join(map(quote, unknown))}: expected some of {', '.join(PARTS)}")
-    parts = options.parts or PARTS
-    if "ranking" in parts:
-        _step("hand ranking", warm_up)
-    if "blueprint" in parts:
-        _blueprint(required="blueprint" in options.parts)
-    if "solver" in parts:
-        from solver.warm import BITS
-        from solver.warm import warm_up as warm_solver
-
-        for bits in BITS:
-            _step(f"solver, {bits} bits", partial(_timed, partial(warm_solver, bits)))
-    if "agent" in parts:
-        _agent(required="agent" in options.parts)
+    if options.agent is not None and options.parts:
+        raise ConfigError("--agent with parts: expected one of them")
+    parts = _parts_of(options.agent) if options.agent is not None else options.parts
+    for name, part in PARTS.items():
+        if name in parts or not parts:
+            part.prepare(name in parts)
     return 0
+
+
+def _parts_of(agent: str) -> tuple[str, ...]:
+    from strategies.registry import find_agent
+
+    return find_agent(agent, allow_code=True).kernels
 
 
 def warm_up() -> float:
@@ -54,7 +69,16 @@ def warm_up() -> float:
     return _timed(ranking)
 
 
-def _blueprint(*, required: bool) -> None:
+def _ranking_state() -> str:
+    """Run, since that shows whether numba works here; it does not take long."""
+    from protocol import kernels
+
+    if not kernels.cached():
+        print("paratus doctor: compiling hand ranking (up to half a minute) …", file=sys.stderr, flush=True)
+    return f"warm after {warm_up():.1f} s"
+
+
+def _blueprint(required: bool) -> None:
     """The tables of the blueprint that ships; if none does, that is an error for those who asked for them."""
     from blueprints.shipped import shipped_blueprint, tables_folder
     from blueprints.storage import Blueprint
@@ -73,7 +97,32 @@ def _blueprint(*, required: bool) -> None:
     print(f"blueprint: ready after {duration_text(time.monotonic() - begun)}", file=sys.stderr, flush=True)
 
 
-def _agent(*, required: bool) -> None:
+def _blueprint_state() -> str:
+    from blueprints.shipped import shipped_blueprint, tables_folder
+    from blueprints.storage import Blueprint
+
+    missing = Blueprint.open(shipped_blueprint()).missing_tables(tables_folder())
+    if not missing:
+        return f"cached in {tables_folder()}"
+    cost = f"a minute or two and {TABLES_MB:.0f} MB"
+    return f"cold: the first start builds its tables, {cost}; or `paratus warm blueprint`"
+
+
+def _solver(required: bool) -> None:
+    from solver.warm import BITS
+    from solver.warm import warm_up as warm_solver
+
+    for bits in BITS:
+        _step(f"solver, {bits} bits", partial(_timed, partial(warm_solver, bits)))
+
+
+def _solver_state() -> str:
+    from solver import warm
+
+    return "cached" if warm.cached() else "cold: the first search compiles, a minute or two; or `paratus warm solver`"
+
+
+def _agent(required: bool) -> None:
     """The searches of the default agent, by making one; it needs a blueprint."""
     from protocol.game import DEFAULT_GAME, load_game
     from strategies.registry import DEFAULT_AGENT, make_strategy
@@ -88,6 +137,22 @@ def _agent(*, required: bool) -> None:
         if required:
             raise
         print(f"agent: {error}", file=sys.stderr)
+
+
+def _agent_state() -> str:
+    from solver import depth_limited
+
+    if depth_limited.cached():
+        return "cached"
+    return "cold: the first start compiles, a minute or two; or `paratus warm agent`"
+
+
+PARTS: Final[dict[str, Part]] = {
+    "ranking": Part(lambda required: _step("hand ranking", warm_up), _ranking_state),
+    "blueprint": Part(_blueprint, _blueprint_state),
+    "solver": Part(_solver, _solver_state),
+    "agent": Part(_agent, _agent_state),
+}
 
 
 def _step(name: str, warm: Callable[[], float], cost: str = "up to half a minute") -> None:

@@ -1,7 +1,7 @@
 """Options that say how an agent plays which is asked in this process: a configuration, a blueprint, iterations.
 
-A file is one of `paratus bot --config`. The sections that strategies have are read ([router], [nested], [limited],
-[blueprint], [slumbot_style]); those about the connection, the clock and the store mean nothing here.
+A file is one of `paratus bot --config`. The sections of agents are read; those about the connection, the clock and the
+store mean nothing here.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from machine.errors import ConfigError, quote
+from machine.errors import ConfigError
 from machine.refusals import problem_words
 from machine.toml import read_toml
 from protocol.game import Game, load_game
-from strategies.registry import STRATEGIES, make_strategy
+from strategies.agents import Agent
+from strategies.registry import AGENTS, find_agent, open_agent
 from strategies.settings import StrategySettings
-from strategies.strategy import Strategy
 
 _ELSEWHERE: Final = ("bot", "store", "clock", "wait", "slumbot")
 _MOST_ITERATIONS: Final = 1_000_000
@@ -52,9 +52,7 @@ def agent_settings(options: argparse.Namespace, *, keep: bool = False) -> Strate
         settings = settings.model_copy(update={"blueprint": blueprint})
     if options.iterations is not None:
         settings = _with_iterations(settings, options.iterations)
-    if keep:
-        return settings
-    return settings.model_copy(update={"limited": settings.limited.model_copy(update={"keep": False})})
+    return settings if keep else settings.without_memory()
 
 
 def load_two_player_game(name: str, command: str) -> Game:
@@ -65,22 +63,18 @@ def load_two_player_game(name: str, command: str) -> Game:
     return game
 
 
-def make_agent(name: str, game: Game, options: argparse.Namespace) -> Strategy:
+def agent_for(name: str, game: Game, options: argparse.Namespace) -> Agent:
     """The agent as the options say; refuses a name that is none before anything is loaded."""
-    if name not in STRATEGIES:
-        raise ConfigError(f"agent {quote(name)} is not known: expected one of {', '.join(STRATEGIES)}")
-    return make_strategy(name, game, agent_settings(options))
+    find_agent(name, allow_code=True)
+    return open_agent(name, game, agent_settings(options), allow_code=True)
+
+
+def agents_help(more: str = "") -> str:
+    """What may stand where an agent is asked for."""
+    return f"{', '.join(AGENTS)}, or FILE.py:CLASS{more}"
 
 
 def _with_iterations(settings: StrategySettings, iterations: int) -> StrategySettings:
     if not 1 <= iterations <= _MOST_ITERATIONS:
         raise ConfigError(f"--iterations {iterations}: expected 1 to {_MOST_ITERATIONS:,}")
-    nested, limited = settings.nested, settings.limited
-    count = {"iterations": iterations}
-    nested = nested.model_copy(
-        update={"turn": nested.turn.model_copy(update=count), "river": nested.river.model_copy(update=count)}
-    )
-    limited = limited.model_copy(
-        update={"preflop": limited.preflop.model_copy(update=count), "flop": limited.flop.model_copy(update=count)}
-    )
-    return settings.model_copy(update={"nested": nested, "limited": limited})
+    return settings.with_iterations(iterations)

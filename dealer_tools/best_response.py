@@ -22,14 +22,15 @@ from typing import Final
 
 import numpy as np
 
-from dealer_tools.chair import Chair
+from dealer_tools.probe import Probe
 from machine.errors import ConfigError
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game, Position
+from protocol.hands import hands_of
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, can_fold, raise_bounds, start
-from strategies.policy import Policy, RaiseBetween, holes_of
+from strategies.policy import Policy, RaiseBetween
 from strategies.strategy import Decided
 
 Past = tuple[Decided, ...]
@@ -95,12 +96,11 @@ def legal(state: State) -> Iterator[Action]:
 class Exact:
     """An agent in a small game."""
 
-    def __init__(self, game: Game, chair: Chair) -> None:
+    def __init__(self, game: Game, probe: Probe) -> None:
         check_size(game)
-        self._game, self._chair = game, chair
-        self._holes = holes_of(game)
-        self._free = {card: np.array([float(card not in hole) for hole in self._holes]) for card in game.deck()}
-        self._apart = np.array([[float(not set(mine) & set(theirs)) for theirs in self._holes] for mine in self._holes])
+        self._game, self._probe = game, probe
+        self._hands = hands_of(game)
+        self._apart = self._hands.compatible.astype(np.float64)
         self._signs: dict[tuple[Card, ...], F64] = {}
         self._asked: dict[tuple[str, tuple[Card, ...]], Policy] = {}
 
@@ -110,7 +110,7 @@ class Exact:
         return Values((first, second), self._pass(Position(0), best=False))
 
     def _pass(self, seat: Position, *, best: bool) -> float:
-        everyone = np.ones(len(self._holes))
+        everyone = np.ones(len(self._hands))
         values = self._value(start(self._game), (), everyone, ((), ()), seat, best=best)
         return float(values.sum() / self._apart.sum())
 
@@ -133,7 +133,7 @@ class Exact:
         policy = self._policy(state, board, pasts[state.actor])
         after = (*pasts[state.actor], Decided(state, policy))
         pasts = (after, pasts[1]) if state.actor == 0 else (pasts[0], after)
-        total = np.zeros(len(self._holes))
+        total = np.zeros(len(self._hands))
         for action in _support(policy):
             taken = np.broadcast_to(policy.likelihood(action).astype(np.float64), reach.shape)
             ours = state.actor == seat
@@ -150,9 +150,9 @@ class Exact:
         cards = game.num_board_cards[street]
         left = [card for card in sorted(game.deck()) if card not in board]
         ways = comb(len(left) - 2 * game.num_hole_cards, cards)
-        total = np.zeros(len(self._holes))
+        total = np.zeros(len(self._hands))
         for dealt in combinations(left, cards):
-            free = np.prod([self._free[card] for card in dealt], axis=0)
+            free = self._hands.live(dealt).astype(np.float64)
             total += free * self._value(state, (*board, *dealt), reach * free, pasts, seat, best=best) / ways
         return total
 
@@ -161,16 +161,16 @@ class Exact:
         key = state.betting, board
         if key not in self._asked:
             assert state.actor is not None
-            self._asked[key] = self._chair.policy(0, state.actor, state, board, past)
+            self._asked[key] = self._probe.policy(0, state.actor, state, board, past)
         return self._asked[key]
 
     def _sign(self, board: tuple[Card, ...]) -> F64:
         """[mine, theirs] 1 where mine wins, −1 where theirs does; 0 where they share a card."""
         key = tuple(sorted(board))
         if key not in self._signs:
-            met = set(board)
-            ranks = np.array([hand_rank((*hole, *board)) if met.isdisjoint(hole) else 0 for hole in self._holes])
-            live = (ranks > 0).astype(np.float64)
+            live = self._hands.live(board)
+            ranks = np.zeros(len(self._hands), np.int64)
+            ranks[live] = [hand_rank((*self._hands[column], *board)) for column in np.flatnonzero(live).tolist()]
             self._signs[key] = np.sign(np.subtract.outer(ranks, ranks)) * self._apart * live * live[:, None]
         return self._signs[key]
 

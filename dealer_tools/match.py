@@ -24,9 +24,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from dealer_tools.agents import agents_help
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
-from dealer_tools.plan import Own, Plan, check_folder, check_plan, executable, name_agents
+from dealer_tools.plan import Own, Plan, check_folder, check_plan, entrant, name_agents
 from dealer_tools.results import Leg, MatchError, estimates, read_values
 from dealer_tools.stores import complete_store
 from dealer_tools.tail import Tail, last_line
@@ -36,7 +37,8 @@ from machine.progress import HandsBar
 from machine.revision import git_revision
 from protocol.game import game_text, load_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
-from strategies.registry import STRATEGIES, check_agent
+from strategies.off_tree import count_off_tree
+from strategies.registry import check_agent, is_agent
 from strategies.store import StoreReader
 
 _NAME: Final = "match"
@@ -53,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits = Limits()
     parser.description = "Play a match through the dealer over TCP; run the same command again to continue or show it."
     parser.add_argument("game", metavar="GAME", help="a .game file or the name of a shipped definition")
-    parser.add_argument(
-        "agents", metavar="AGENT", nargs="+", help=f"{', '.join(STRATEGIES)}, or an executable taking <ip> <port>"
-    )
+    parser.add_argument("agents", metavar="AGENT", nargs="+", help=agents_help(", or an executable taking <ip> <port>"))
     parser.add_argument("--hands", metavar="N", type=number_between(1, MAX_HANDS), default=1000, help="default 1000")
     parser.add_argument(
         "--seed", metavar="S", type=number_between(0, MAX_SEED), default=0, help="of the cards and draws"
@@ -75,8 +75,8 @@ def run_command(options: argparse.Namespace) -> int:
     folder = options.out or Path("matches") / f"{plan.game.name}-{'-'.join(plan.names)}-{kind}-{plan.hands}-{plan.seed}"
     known = (folder / "result.json").exists()
     if not known:
-        for agent in sorted(set(plan.agents) & STRATEGIES.keys()):
-            check_agent(agent, plan.game)
+        for agent in sorted(filter(is_agent, {*plan.agents})):
+            check_agent(agent, plan.game, allow_code=True)
     try:
         result = play_match(plan, folder)
     except KeyboardInterrupt:
@@ -91,7 +91,7 @@ def _make_plan(options: argparse.Namespace) -> Plan:
     parsed = load_game(options.game)
     for warning in parsed.warnings:
         print(f"WARNING: {warning}", file=sys.stderr)
-    agents = tuple(agent if agent in STRATEGIES else executable(agent) for agent in options.agents)
+    agents = tuple(map(entrant, options.agents))
     if len(agents) != parsed.game.num_players:
         raise ConfigError(
             f"{len(agents)} agents: {options.game} is played by {parsed.game.num_players}: "
@@ -183,7 +183,7 @@ def _renew_header(plan: Plan, log: Path) -> None:
 def _bot_command(plan: Plan, leg: Leg, name: str, port: str, folder: Path, game_file: Path) -> list[str]:
     number = plan.names.index(name)
     agent = plan.agents[number]
-    if agent not in STRATEGIES:
+    if not is_agent(agent):
         return [agent, "127.0.0.1", port]
     config, limits = folder / f"{name}.toml", plan.limits
     own = plan.own[number] if plan.own else Own()
@@ -303,11 +303,11 @@ def _record(plan: Plan, folder: Path, name: str) -> dict[str, Any]:
     by_blueprint: Counter[str] = Counter()
     for leg in plan.legs:
         path = folder / leg.name / f"{name}.sqlite"
-        added += complete_store(path, folder / leg.name / "match.log", plan.game, name, plan.hands, plan.settings(name))
+        added += complete_store(path, folder / leg.name / "match.log", plan, name)
         reader = StoreReader(path)
         try:
             fallbacks += reader.fallbacks()
-            by_blueprint.update(reader.off_tree())
+            by_blueprint.update(count_off_tree(reader.details()))
         finally:
             reader.close()
     return {"fallbacks": fallbacks, "by_blueprint": dict(by_blueprint), "hands_from_log": added}

@@ -19,7 +19,8 @@ from machine.files import read_document, write_document
 from protocol.dealer import NAME
 from protocol.game import Game, game_text
 from protocol.log import Limits
-from strategies.registry import STRATEGIES
+from strategies.own_code import absolute_code, class_name, code_file, is_code
+from strategies.registry import AGENTS, is_agent
 from strategies.settings import StrategySettings
 
 
@@ -40,7 +41,7 @@ class Plan:
     game_name: str
     game: Game
     agents: tuple[str, ...]
-    """As given: names of ours or executables."""
+    """As `entrant` gives them."""
     names: tuple[str, ...]
     hands: int
     seed: int
@@ -52,7 +53,11 @@ class Plan:
     @property
     def ours(self) -> frozenset[str]:
         """The names of our agents; the others are strangers."""
-        return frozenset(name for name, agent in zip(self.names, self.agents, strict=True) if agent in STRATEGIES)
+        return frozenset(name for name, agent in zip(self.names, self.agents, strict=True) if is_agent(agent))
+
+    def agent(self, name: str) -> str:
+        """Who plays under a name."""
+        return self.agents[self.names.index(name)]
 
     def settings(self, name: str) -> StrategySettings:
         """Of one of ours."""
@@ -71,10 +76,7 @@ class Plan:
         return {
             "game": self.game_name,
             "definition": game_text(self.game),
-            "agents": [
-                [name, agent, "" if agent in STRATEGIES else _fingerprint(agent)]
-                for name, agent in zip(self.names, self.agents, strict=True)
-            ],
+            "agents": [[name, agent, _fingerprint(agent)] for name, agent in zip(self.names, self.agents, strict=True)],
             "hands": self.hands,
             "seed": self.seed,
             "duplicate": self.duplicate,
@@ -83,27 +85,32 @@ class Plan:
         }
 
 
-def executable(agent: str) -> str:
-    """The absolute path of a stranger's program."""
+def entrant(agent: str) -> str:
+    """As a plan has it: the name of an agent of ours, or code or a program of somebody's with its absolute path."""
+    if is_agent(agent):
+        return absolute_code(agent)
     path = Path(agent)
     if not path.is_file() or not os.access(path, os.X_OK):
-        raise ConfigError(f"agent {quote(agent)}: neither an executable file nor one of {', '.join(STRATEGIES)}")
+        raise ConfigError(f"agent {quote(agent)}: neither an executable file nor one of {', '.join(AGENTS)}")
     return str(path.resolve())
 
 
-def _fingerprint(program: str) -> str:
-    """Of a stranger's file: an edited bot is another bot."""
+def _fingerprint(agent: str) -> str:
+    """Of a file, empty where there is none: an edited bot is another bot."""
+    if is_agent(agent) and not is_code(agent):
+        return ""
+    path = code_file(agent) if is_code(agent) else Path(agent)
     try:
-        return hashlib.sha256(Path(program).read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise ConfigError(f"agent {quote(program)}: {error.strerror}") from None
+        raise ConfigError(f"agent {quote(agent)}: {error.strerror}") from None
 
 
 def name_agents(agents: Sequence[str]) -> tuple[str, ...]:
     """Names for the log: those of our agents and of the strangers' files, numbered where they repeat."""
     names: list[str] = []
     for agent in agents:
-        name = base = Path(agent).name
+        name = base = class_name(agent) if is_code(agent) else Path(agent).name
         if not NAME.fullmatch(name):
             raise ConfigError(
                 f"agent {quote(agent)}: its file name must have no blanks, : or |, and at most 64 characters"

@@ -12,35 +12,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from dealer_tools.plan import Plan
 from dealer_tools.results import MatchError
 from protocol.game import Game, Position
 from protocol.log import HandRecord, LogError, parse_state_line
 from protocol.wire import MatchState, view
-from strategies.chair import Chair, DrawKey
-from strategies.registry import make_strategy
-from strategies.settings import StrategySettings
+from strategies.chair import Chair
+from strategies.identity import stored_key
+from strategies.registry import open_agent
 from strategies.store import MatchStore, StoreReader
 from strategies.strategy import Budget
 
 
-def complete_store(
-    path: Path, log: Path, game: Game, player: str, hands: int, settings: StrategySettings | None = None
-) -> int:
-    """Add the finished hands of `log` that the store of `player` lacks; returns how many these were."""
+def complete_store(path: Path, log: Path, plan: Plan, player: str) -> int:
+    """Add the finished hands of `log` that the store of `player` lacks; returns how many these were.
+
+    Who that is says the plan: a store is no reason to run code.
+    """
     reader = StoreReader(path)
     try:
         match = reader.matches()[-1]
-        agent, identity = reader.identity(match)
+        name, identity = reader.identity(match)
         held = {hand.hand for hand in reader.hands(match)}
     finally:
         reader.close()
-    if len(held) == hands:
+    if len(held) == plan.hands:
         return 0
-    missing = [record for record in _records(log, game) if record.hand not in held]
+    missing = [record for record in _records(log, plan.game) if record.hand not in held]
     if not missing:
         return 0
-    chair = Chair(game, make_strategy(agent, game, settings), DrawKey(int(identity["seed"]), identity["match"]))
-    store = MatchStore(path, game, agent, identity, resume=True)
+    agent = open_agent(plan.agent(player), plan.game, plan.settings(player), allow_code=True)
+    chair = Chair(agent, stored_key(identity))
+    store = MatchStore(path, plan.game, name, identity, resume=True)
     try:
         for record in missing:
             position = Position(record.names.index(player))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from machine.errors import ParatusError
-from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
+from protocol.dealer import Dealer, DealerPhase, Effect, Logged, Report, Tell, Transacted
 from protocol.errors import DeadlineExceeded, Disconnected
 from protocol.game import Seat
 from protocol.log import MICROS, clock_text
@@ -59,7 +59,7 @@ class Table:
         """Deal the match to its end; False if it failed (the dealer's `reason` says why)."""
         dealer = self._dealer
         dealer.mark_sent(self._now())
-        while dealer.phase in (Phase.GREETING, Phase.PLAYING):
+        while dealer.phase in (DealerPhase.GREETING, DealerPhase.PLAYING):
             seat, patience_s = dealer.acting_seat, self._patience_s()
             try:
                 if patience_s <= 0:  # also while lines that answer nothing go on arriving
@@ -74,15 +74,15 @@ class Table:
             self._carry_out(effects)
         for stream in self._seats:
             await stream.close()
-        return dealer.phase is Phase.OVER
+        return dealer.phase is DealerPhase.OVER
 
     def score(self) -> None:
         """End a match that resumes after its last action: nobody is needed for that."""
-        while self._dealer.phase is Phase.GREETING:
+        while self._dealer.phase is DealerPhase.GREETING:
             self._carry_out(self._dealer.receive(VERSION_LINE, self._now()))
 
     def _patience_s(self) -> float:
-        if self._dealer.phase is Phase.GREETING:
+        if self._dealer.phase is DealerPhase.GREETING:
             return self._version_timeout_s
         return (self._dealer.deadline_us - self._now()) / MICROS
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO, Final
 
-from machine.errors import ConfigError
+from machine.errors import ConfigError, ParatusError
 
 _TOKEN_BYTES: Final = 4
 
@@ -36,14 +36,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes that ask for the folder out; however this one ends, the lock goes with it."""
+def alone_in(folder: Path, doing: str) -> Iterator[None]:
+    """Keep other processes that ask for the folder out, saying what this one is doing; the lock ends with it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConfigError(f"{folder}: another process trains there: expected it to be alone") from None
+            raise ParatusError(f"{folder}: another process {doing} there: expected it to be alone") from None
         yield
     finally:
         os.close(descriptor)

@@ -29,15 +29,16 @@ def toml_text(sections: Mapping[str, Mapping[str, Any]]) -> str:
     """Sections as a file that reads back to them."""
     lines = []
     for name, values in sections.items():
-        lines += [f"[{name}]", *[f"{key} = {_value(value)}" for key, value in values.items()], ""]
+        lines += [f"[{name}]", *[f"{key} = {value_text(value)}" for key, value in values.items()], ""]
     return "\n".join(lines)
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value as TOML."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join([f"{key} = {_value(each)}" for key, each in value.items()]) + "}"
+        return "{" + ", ".join([f"{key} = {value_text(each)}" for key, each in value.items()]) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(value_text, value)) + "]"
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

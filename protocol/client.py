@@ -21,7 +21,7 @@ from typing import Final
 from machine.errors import quote
 from protocol.errors import LocalProtocolError, RemoteProtocolError
 from protocol.game import Game
-from protocol.lines import TOO_LONG, Line
+from protocol.line_buffer import TOO_LONG, ReceivedLine
 from protocol.state import Action, action_text, check
 from protocol.wire import (
     EOL,
@@ -33,7 +33,7 @@ from protocol.wire import (
 )
 
 
-class Phase(Enum):
+class ClientPhase(Enum):
     """Where the conversation is."""
 
     NEW = "not greeted yet"
@@ -55,16 +55,16 @@ class Event(Enum):
 
 
 TRANSITIONS: Final = {
-    (Phase.NEW, Event.HELLO): Phase.WATCHING,
-    (Phase.NEW, Event.CLOSE): Phase.CLOSED,
-    (Phase.NEW, Event.BREAK): Phase.BROKEN,
-    (Phase.WATCHING, Event.WATCH): Phase.WATCHING,
-    (Phase.WATCHING, Event.TURN): Phase.ACTING,
-    (Phase.WATCHING, Event.CLOSE): Phase.CLOSED,
-    (Phase.WATCHING, Event.BREAK): Phase.BROKEN,
-    (Phase.ACTING, Event.ACT): Phase.WATCHING,
-    (Phase.ACTING, Event.CLOSE): Phase.CLOSED,
-    (Phase.ACTING, Event.BREAK): Phase.BROKEN,
+    (ClientPhase.NEW, Event.HELLO): ClientPhase.WATCHING,
+    (ClientPhase.NEW, Event.CLOSE): ClientPhase.CLOSED,
+    (ClientPhase.NEW, Event.BREAK): ClientPhase.BROKEN,
+    (ClientPhase.WATCHING, Event.WATCH): ClientPhase.WATCHING,
+    (ClientPhase.WATCHING, Event.TURN): ClientPhase.ACTING,
+    (ClientPhase.WATCHING, Event.CLOSE): ClientPhase.CLOSED,
+    (ClientPhase.WATCHING, Event.BREAK): ClientPhase.BROKEN,
+    (ClientPhase.ACTING, Event.ACT): ClientPhase.WATCHING,
+    (ClientPhase.ACTING, Event.CLOSE): ClientPhase.CLOSED,
+    (ClientPhase.ACTING, Event.BREAK): ClientPhase.BROKEN,
 }
 
 
@@ -73,7 +73,7 @@ class Client:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.phase = Phase.NEW
+        self.phase = ClientPhase.NEW
         self.hands_finished = 0
         self._last: MatchState | None = None
         self._sent: Action | None = None
@@ -89,9 +89,9 @@ class Client:
         self._step(Event.HELLO)
         return VERSION_LINE.encode() + EOL
 
-    def receive(self, line: Line) -> MatchState | None:
+    def receive(self, line: ReceivedLine) -> MatchState | None:
         """A line of the dealer: the state it brings, or None for a comment."""
-        if self.phase is Phase.NEW or self.phase is Phase.CLOSED or self.phase is Phase.BROKEN:
+        if self.phase is ClientPhase.NEW or self.phase is ClientPhase.CLOSED or self.phase is ClientPhase.BROKEN:
             raise LocalProtocolError(f"a line is read while the conversation is {self.phase.value}")
         if line is TOO_LONG:
             raise self._broken(f"a line longer than {MAX_LINE_BYTES} bytes: expected a MATCHSTATE line")
@@ -117,7 +117,7 @@ class Client:
     def act(self, action: Action) -> bytes:
         """Our answer to the last state; raises `IllegalAction` before anything is sent if the rules forbid it."""
         last = self._last
-        if self.phase is not Phase.ACTING or last is None:
+        if self.phase is not ClientPhase.ACTING or last is None:
             raise LocalProtocolError(f"an action while the conversation is {self.phase.value}")
         check(last.state, action)
         self._step(Event.ACT)

@@ -21,16 +21,17 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from machine.errors import quote
+from protocol.bot_replies import BAD_STATE, Answered, AskedState, Ignored, read_reply
 from protocol.cards import cards_text
 from protocol.dealing import CardStream
 from protocol.errors import LocalProtocolError
 from protocol.game import Game, Seat
-from protocol.lines import TOO_LONG, Line
+from protocol.line_buffer import TOO_LONG, ReceivedLine
 from protocol.log import (
     HandRecord,
     LogError,
     MatchHeader,
-    Score,
+    MatchScore,
     Transaction,
     clock_text,
     parse_transaction,
@@ -38,7 +39,6 @@ from protocol.log import (
     state_line,
     transaction_line,
 )
-from protocol.replies import BAD_STATE, Answered, Ignored, Question, read_reply
 from protocol.state import Action, Deal, apply, payoffs, start
 from protocol.wire import board_text
 
@@ -50,7 +50,7 @@ _REPORT_SECONDS_EVERY: Final = 100
 _VERSION: Final = re.compile(r"VERSION:\s*\+?([0-9]{1,9})\.\s*\+?([0-9]{1,9})\.\s*\+?([0-9]{1,9})")
 
 
-class Phase(Enum):
+class DealerPhase(Enum):
     """Where the match is."""
 
     GREETING = "waiting for versions"
@@ -122,7 +122,7 @@ class Dealer:
             if not NAME.fullmatch(name):
                 raise LocalProtocolError(f"name {quote(name)}: expected 1 to 64 characters without blanks, : and |")
         self.game, self.header, self.names = game, header, names
-        self.phase = Phase.GREETING
+        self.phase = DealerPhase.GREETING
         self.reason = ""
         """Why the match failed, in one line."""
         self.totals = [0.0] * game.num_players
@@ -131,7 +131,7 @@ class Dealer:
         self._cards = CardStream(game, header.seed)
         self._hand = _Hand(game, 0, self._cards.deal(), 0)
         self._greeted = 0
-        self._question: Question | None = None
+        self._question: AskedState | None = None
         self._sent_us = 0
         self._idle_lines = 0
         self._used_hand_us = [0] * game.num_players
@@ -142,7 +142,7 @@ class Dealer:
     @property
     def acting_seat(self) -> Seat:
         """Whose line is waited for: the next version, or the answer of the player to act."""
-        if self.phase is Phase.GREETING:
+        if self.phase is DealerPhase.GREETING:
             return Seat(self._greeted)
         if self._question is None:
             raise LocalProtocolError(f"no seat is acting: the match is {self.phase.value}")
@@ -164,15 +164,15 @@ class Dealer:
         return self._hand.number
 
     @property
-    def score(self) -> Score:
+    def score(self) -> MatchScore:
         """The totals by seat."""
-        return Score(tuple(self.totals), self.names)
+        return MatchScore(tuple(self.totals), self.names)
 
     # What the driver tells.
 
     def resume(self, lines: Iterable[str]) -> list[HandRecord]:
         """Play the actions of a transaction log again, before anyone is greeted; returns the hands it finished."""
-        if self.phase is not Phase.GREETING or self._greeted:
+        if self.phase is not DealerPhase.GREETING or self._greeted:
             raise LocalProtocolError("a match resumes before its first message")
         finished = []
         for line in lines:
@@ -191,9 +191,9 @@ class Dealer:
                 self._next_hand()
         return finished
 
-    def receive(self, line: Line, now_us: int) -> list[Effect]:
+    def receive(self, line: ReceivedLine, now_us: int) -> list[Effect]:
         """A line of the acting seat."""
-        if self.phase is Phase.GREETING:
+        if self.phase is DealerPhase.GREETING:
             return self._greet(line, now_us)
         seat, asked = self.acting_seat, self._question
         assert asked is not None  # acting_seat has refused
@@ -223,7 +223,7 @@ class Dealer:
 
     def lost(self, seat: Seat, now_us: int, why: str) -> list[Effect]:
         """The connection of the acting seat is gone."""
-        if self.phase in (Phase.OVER, Phase.FAILED):
+        if self.phase in (DealerPhase.OVER, DealerPhase.FAILED):
             raise LocalProtocolError(f"a seat is lost while the match is {self.phase.value}")
         reason = f"seat {seat + 1} ({self.names[seat]}) {why} {self._when()}"
         return self._no_action(seat, now_us, reason)
@@ -231,7 +231,10 @@ class Dealer:
     def expire(self, now_us: int) -> list[Effect]:
         """The deadline has passed without an answer."""
         seat = self.acting_seat
-        if self.phase is Phase.PLAYING and self.deadline_us < self._sent_us + self.header.limits.response_ms * 1000:
+        if (
+            self.phase is DealerPhase.PLAYING
+            and self.deadline_us < self._sent_us + self.header.limits.response_ms * 1000
+        ):
             return self._fail(f"ERROR: seat {seat + 1} ran out of time", self._late(seat))
         return self._no_action(seat, now_us, self._late(seat))
 
@@ -240,7 +243,7 @@ class Dealer:
     def _seat(self, position: int) -> Seat:
         return Seat((position + self._hand.first_seat) % self.game.num_players)
 
-    def _greet(self, line: Line, now_us: int) -> list[Effect]:
+    def _greet(self, line: ReceivedLine, now_us: int) -> list[Effect]:
         seat = self._greeted
         found = None if line is TOO_LONG else _VERSION.match(str(line))
         if found is None:
@@ -255,7 +258,7 @@ class Dealer:
         if self._greeted < self.game.num_players:
             return effects
         effects.append(Report(f"STARTED at {clock_text(now_us)}"))
-        self.phase = Phase.PLAYING
+        self.phase = DealerPhase.PLAYING
         self._sent_us = now_us
         if self._hand.number >= self.header.hands:
             self._finish(effects)
@@ -270,7 +273,7 @@ class Dealer:
         actor = hand.state.actor
         if actor is not None:
             self._idle_lines = 0
-            self._question = Question(texts[actor], actor, hand.number, hand.state, hand.deal)
+            self._question = AskedState(texts[actor], actor, hand.number, hand.state, hand.deal)
 
     def _tell_all(self, effects: list[Effect]) -> list[str]:
         texts, players, first = self._hand.texts(), self.game.num_players, self._hand.first_seat
@@ -318,24 +321,26 @@ class Dealer:
         self._used_match_us[seat] += micros
 
     def _finish(self, effects: list[Effect]) -> None:
-        self.phase, self._question = Phase.OVER, None
+        self.phase, self._question = DealerPhase.OVER, None
         line = score_line(self.score)
         effects += [Report(f"FINISHED at {clock_text(self._sent_us)}"), Report(line), Logged(line)]
 
     def _late(self, seat: Seat) -> str:
-        what = "sent no version line in time" if self.phase is Phase.GREETING else f"ran out of time {self._when()}"
+        what = (
+            "sent no version line in time" if self.phase is DealerPhase.GREETING else f"ran out of time {self._when()}"
+        )
         return f"seat {seat + 1} ({self.names[seat]}) {what}"
 
     def _when(self) -> str:
-        return "before its version line" if self.phase is Phase.GREETING else f"in hand {self._hand.number}"
+        return "before its version line" if self.phase is DealerPhase.GREETING else f"in hand {self._hand.number}"
 
     def _no_action(self, seat: Seat, now_us: int, reason: str) -> list[Effect]:
-        if self.phase is Phase.GREETING:
+        if self.phase is DealerPhase.GREETING:
             return self._fail(f"ERROR: could not read version string from seat {seat + 1}", reason)
         waited, limit = (now_us - self._sent_us) / 1e6, self.header.limits.response_ms / 1e3
         report = Report(f"{waited:.1f} seconds spent waiting; timeout {limit:.1f}")
         return [*self._fail(f"ERROR: could not get action from seat {seat + 1}", reason), report]
 
     def _fail(self, error: str, reason: str) -> list[Effect]:
-        self.phase, self.reason, self._question = Phase.FAILED, reason, None
+        self.phase, self.reason, self._question = DealerPhase.FAILED, reason, None
         return [Report(error)]

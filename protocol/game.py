@@ -33,6 +33,7 @@ MAX_STREETS: Final = 4
 MAX_HOLE_CARDS: Final = 3
 MAX_SHOWDOWN_CARDS: Final = 7
 UNLIMITED: Final = 2**31 - 1
+STREET_NAMES: Final = ("preflop", "flop", "turn", "river")
 DEFAULT_MAX_RAISES: Final = 255
 DEFAULT_GAME: Final = "holdem.nolimit.2p.reverse_blinds"
 

@@ -1,4 +1,8 @@
-"""The 1,326 hold'em hands in their fixed order, their 169 classes, and what is equal up to the names of the suits.
+"""The hands of a deck in their fixed order, which of them cards rule out, and what is equal up to the suits' names.
+
+The hands of every game stand in one order, the colex order over the sorted deck: by their highest card, then by the
+next. `hands_of(game)` gives them, and says which hands hold a card, which hands a board or other dead cards leave, and
+which two hands can be held at once. Of a full deck with two hole cards there are 1,326:
 
     hand index   hi * (hi - 1) // 2 + lo for the cards hi > lo: the pairs of cards in order of hi, then lo. So 0 is
                  2d2c, 1,325 is AsAh, and the hands of the first n cards are the first C(n, 2) indices.
@@ -17,19 +21,25 @@ order, which makes the permutation unique as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from itertools import permutations
-from typing import TYPE_CHECKING, Any, NewType, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, Any, NewType, TypeVar, overload
 
 from machine.errors import quote
-from protocol.cards import NUM_CARDS, RANKS, Card, CardError, cards_text, parse_cards, rank_of, suit_of
+from protocol.cards import NUM_CARDS, RANKS, Card, CardError, cards_text, deck, parse_cards, rank_of, suit_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from protocol.arrays import F32
+    from protocol.game import Game
+
 _Array = TypeVar("_Array", bound="NDArray[Any]")
+
+Hand = tuple[Card, ...]
+"""The hole cards of a player, ascending."""
 
 HandIndex = NewType("HandIndex", int)
 HandClass = NewType("HandClass", int)
@@ -41,7 +51,91 @@ NUM_CLASSES = 169
 # In lexicographic order: the first one changes nothing.
 SUIT_PERMUTATIONS: tuple[SuitPermutation, ...] = tuple((a, b, c, d) for a, b, c, d in permutations(range(4)))
 
-_HAND_CARDS = tuple((Card(high), Card(low)) for high in range(NUM_CARDS) for low in range(high))
+
+class DeckHands(Sequence[Hand]):
+    """All hands that a player can be dealt from a deck, in order. Its arrays are made when first asked for, and stay.
+
+    A hand's number in this order is its *column*: the place that it has in policies, ranges and tables.
+    """
+
+    def __init__(self, num_suits: int, num_ranks: int, num_hole_cards: int) -> None:
+        self.deck = tuple(sorted(deck(num_suits, num_ranks)))
+        self._hands = tuple(sorted(combinations(self.deck, num_hole_cards), key=lambda hand: hand[::-1]))
+
+    def __len__(self) -> int:
+        return len(self._hands)
+
+    def __iter__(self) -> Iterator[Hand]:
+        return iter(self._hands)
+
+    @overload
+    def __getitem__(self, column: int) -> Hand: ...
+    @overload
+    def __getitem__(self, column: slice) -> tuple[Hand, ...]: ...
+    def __getitem__(self, column: int | slice) -> Hand | tuple[Hand, ...]:
+        return self._hands[column]
+
+    def column(self, hole: Iterable[Card]) -> int:
+        """The column of the hand of these cards, in any order."""
+        column = self._columns.get(tuple(sorted(hole)))
+        if column is None:
+            raise CardError(f"{cards_text(hole)} is no hand of {len(self[0])} cards of this deck")
+        return column
+
+    def live(self, dead: Iterable[int]) -> NDArray[np.bool_]:
+        """[hand] whether it holds none of the dead cards, such as those of a board; read-only."""
+        return _live(self, tuple(dead))
+
+    @cached_property
+    def cards(self) -> NDArray[np.uint8]:
+        """[hand, hole card] ascending in each hand; read-only."""
+        import numpy as np
+
+        return _frozen(np.array(self._hands, np.uint8))
+
+    @cached_property
+    def holding(self) -> NDArray[np.bool_]:
+        """[card of 52, hand] whether the hand holds the card; read-only."""
+        import numpy as np
+
+        holding = np.zeros((NUM_CARDS, len(self)), np.bool_)
+        for cards in self.cards.T:
+            holding[cards, np.arange(len(self))] = True
+        return _frozen(holding)
+
+    @cached_property
+    def compatible(self) -> F32:
+        """[hand, hand] 1 where two hands share no card, and so can be held at once, else 0; read-only."""
+        import numpy as np
+
+        holding = self.holding.astype(np.float32)
+        return _frozen((holding.T @ holding == 0).astype(np.float32))
+
+    @cached_property
+    def _columns(self) -> dict[Hand, int]:
+        return {hand: column for column, hand in enumerate(self)}
+
+
+@lru_cache(maxsize=256)
+def _live(hands: DeckHands, dead: tuple[int, ...]) -> NDArray[np.bool_]:
+    import numpy as np
+
+    return _frozen(np.logical_not(hands.holding[list(dead)].any(axis=0)))
+
+
+@cache
+def _hands_of_deck(num_suits: int, num_ranks: int, num_hole_cards: int) -> DeckHands:
+    return DeckHands(num_suits, num_ranks, num_hole_cards)
+
+
+def hands_of(game: Game) -> DeckHands:
+    """All hands of a game. Games with the same deck and as many hole cards share them."""
+    return _hands_of_deck(game.num_suits, game.num_ranks, game.num_hole_cards)
+
+
+def holdem_hands() -> DeckHands:
+    """The 1,326 hands of hold'em with a full deck."""
+    return _hands_of_deck(4, 13, 2)
 
 
 def hand_index(a: Card, b: Card) -> HandIndex:
@@ -54,12 +148,13 @@ def hand_index(a: Card, b: Card) -> HandIndex:
 
 def hand_cards(index: HandIndex) -> tuple[Card, Card]:
     """The hand's cards, the higher first."""
-    return _HAND_CARDS[index]
+    low, high = holdem_hands()[index]
+    return high, low
 
 
 def hand_text(index: HandIndex) -> str:
     """`AsKh`: the higher card first."""
-    return cards_text(_HAND_CARDS[index])
+    return cards_text(hand_cards(index))
 
 
 def parse_hand(text: str) -> HandIndex:
@@ -72,7 +167,7 @@ def parse_hand(text: str) -> HandIndex:
 
 def hand_class(index: HandIndex) -> HandClass:
     """The class of a hand: its ranks, and whether it is suited."""
-    high, low = _HAND_CARDS[index]
+    high, low = hand_cards(index)
     if suit_of(high) == suit_of(low):
         return HandClass(13 * rank_of(high) + rank_of(low))
     return HandClass(13 * rank_of(low) + rank_of(high))
@@ -104,7 +199,7 @@ def hand_cards_array() -> NDArray[np.uint8]:
     """The cards of every hand, the higher first: uint8[1326, 2], read-only."""
     import numpy as np
 
-    return _frozen(np.array(_HAND_CARDS, np.uint8))
+    return _frozen(np.ascontiguousarray(holdem_hands().cards[:, ::-1]))
 
 
 @cache
@@ -125,14 +220,8 @@ def hand_permutation(permutation: SuitPermutation) -> NDArray[np.int16]:
     """The hand that every hand becomes: int16[1326], read-only."""
     import numpy as np
 
-    hands = [hand_index(*permute_cards(cards, permutation)) for cards in _HAND_CARDS]
+    hands = [hand_index(*permute_cards(cards, permutation)) for cards in holdem_hands()]
     return _frozen(np.array(hands, np.int16))
-
-
-def canonical_board(board: Sequence[Card]) -> tuple[tuple[Card, ...], SuitPermutation]:
-    """The canonical form of a board, its cards ascending, and the permutation that leads from the board to it."""
-    _, canonical, permutation = canonical_hole_board((), board)
-    return canonical, permutation
 
 
 def canonical_hole_board(
@@ -157,28 +246,11 @@ def canonical_hole_board(
     )
 
 
-def board_keys(boards: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """A number for each board, the same for two of them exactly if their canonical forms are: uint8[n, b] to uint64[n].
-
-    It is the canonical form itself, the masks of the four suits in 13 bits each, spades highest.
-    """
-    import numpy as np
-
-    rank_bit = np.uint64(1) << (boards >> 2).astype(np.uint64)
-    masks = np.empty((4, len(boards)), np.uint64)
-    for suit in range(4):
-        masks[suit] = np.where(boards & 3 == suit, rank_bit, np.uint64(0)).sum(axis=1, dtype=np.uint64)
-    masks.sort(axis=0)
-    keys: NDArray[np.uint64] = (
-        masks[0] | masks[1] << np.uint64(13) | masks[2] << np.uint64(26) | masks[3] << np.uint64(39)
-    )
-    return keys
-
-
 @cache
 def canonical_board_keys(num_cards: int) -> NDArray[np.uint64]:
     """The keys of all canonical boards of up to five cards, ascending: uint64[n], read-only.
 
+    The key of a board is its canonical form, the masks of the four suits in 13 bits each, spades highest.
     There are 1 of no card, then 13, 169, 1,755, 16,432 and 134,459. Less a card of its highest rank, each is equal to a
     canonical board: so all of the larger are found by adding to the smaller ones every card that is not below theirs.
     """
@@ -214,29 +286,6 @@ def canonical_boards(num_cards: int) -> NDArray[np.uint8]:
     boards = card_of_bit[np.nonzero(held)[1]].reshape(len(keys), num_cards)
     boards.sort(axis=1)
     return _frozen(boards)
-
-
-def canonical_hands(board: Sequence[Card]) -> NDArray[np.int16]:
-    """For every hand the hand that `canonical_hole_board` makes of it with this board: int16[1326].
-
-    Live hands with the same value are equal up to a permutation that leaves the board as it is. Hands that meet the
-    board are permuted along and mean nothing.
-    """
-    import numpy as np
-
-    hands = hand_cards_array()
-    masks = np.zeros((NUM_HANDS, 4), np.int64)
-    for card in board:
-        masks[:, suit_of(card)] |= 1 << 13 + rank_of(card)
-    every_hand = np.arange(NUM_HANDS)
-    for cards in hands.T:
-        masks[every_hand, cards & 3] |= 1 << (cards >> 2).astype(np.int64)
-    # The first argsort gives the old suit for each place, the second its inverse: the place of each old suit.
-    new_suit = masks.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
-    first, second = (cards & ~np.uint8(3) | new_suit[every_hand, cards & 3] for cards in hands.T)
-    high, low = np.maximum(first, second), np.minimum(first, second)
-    index: NDArray[np.int16] = (high * (high - 1) // 2 + low).astype(np.int16)
-    return index
 
 
 def _frozen(array: _Array) -> _Array:

@@ -78,7 +78,7 @@ class HandRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class MatchScore:
     """The totals of a match, in seat order."""
 
     values: tuple[float, ...]
@@ -103,7 +103,7 @@ def state_line(record: HandRecord) -> str:
     )
 
 
-def score_line(score: Score) -> str:
+def score_line(score: MatchScore) -> str:
     """The SCORE line of a match."""
     return f"SCORE:{values_text(score.values)}:{'|'.join(score.names)}"
 
@@ -136,12 +136,12 @@ def parse_state_line(line: str, game: Game) -> HandRecord:
     return HandRecord(int(hand), state, deal, values, names)
 
 
-def parse_score_line(line: str) -> Score:
+def parse_score_line(line: str) -> MatchScore:
     """Read a SCORE line."""
     found = _SCORE.fullmatch(line)
     if found is None:
         raise LogError(f"{quote(line)}: expected SCORE:<values>:<names>")
-    return Score(*_values_and_names(line, found.group(1), found.group(2)))
+    return MatchScore(*_values_and_names(line, found.group(1), found.group(2)))
 
 
 def _values_and_names(line: str, values: str, names: str) -> tuple[tuple[float, ...], tuple[str, ...]]:

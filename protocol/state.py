@@ -132,10 +132,6 @@ class State:
         """True when the hand is over and at least two players are left to compare cards."""
         return self.actor is None and self.folded.count(False) > 1
 
-    def can_act(self, position: int) -> bool:
-        """True when that player has neither folded nor put in the whole stack."""
-        return not self.folded[position] and self.committed[position] < self.game.stack[position]
-
 
 @lru_cache(maxsize=64)
 def start(game: Game) -> State:

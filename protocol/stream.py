@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar, cast
 
 from machine.errors import ConfigError, quote
 from protocol.errors import DeadlineExceeded, Disconnected, LocalProtocolError
-from protocol.lines import Line, LineBuffer
+from protocol.line_buffer import LineBuffer, ReceivedLine
 
 MAX_WAITING_LINES: Final = 256
 MAX_UNSENT_BYTES: Final = 1 << 20
@@ -35,7 +35,7 @@ class LineStream(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._buffer = LineBuffer()
-        self._lines: deque[Line] = deque()
+        self._lines: deque[ReceivedLine] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
@@ -44,12 +44,7 @@ class LineStream(asyncio.Protocol):
         self._closed_here = False
         self._gone = self._loop.create_future()
 
-    @property
-    def line_ready(self) -> bool:
-        """True if `read_line` would not have to wait."""
-        return bool(self._lines)
-
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         """The next line; waits at most `timeout_s` for it."""
         if not self._lines:
             if self._closed_here:

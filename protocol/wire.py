@@ -8,7 +8,7 @@ Betting is one string a street, joined by `/`: `c`, `f`, and `r` with the raise-
 cards by position, joined by `|` and empty where unknown, then `/` and the board street by street.
 
 Reading here is strict: text is accepted only if writing what was read gives the same text again, so there is one
-spelling of each state and nothing raw travels inwards. (What the dealer forgives in replies is in `replies.py`.)
+spelling of each state and nothing raw travels inwards. (What the dealer forgives in replies is in `bot_replies.py`.)
 Errors are `WireError`; no other exception leaves this module, whatever it is given.
 """
 
@@ -23,8 +23,8 @@ from typing import Final
 from machine.errors import quote
 from protocol.cards import Card, CardError, card_text, cards_text, deck, parse_cards
 from protocol.errors import IllegalAction, RemoteProtocolError
+from protocol.fast_betting import follow
 from protocol.game import Game, Position
-from protocol.headsup import follow
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, check, raise_bounds, start
 
 VERSION_LINE: Final = "VERSION:2.0.0"

@@ -39,6 +39,7 @@ from machine.errors import ParatusError
 from machine.progress import ShareBar, short
 from protocol.arrays import F32, F64
 from protocol.errors import BlueprintError
+from protocol.game import STREET_NAMES
 from protocol.hands import NUM_CLASSES, NUM_HANDS, hand_classes_array, parse_class
 from protocol.state import FOLD, Raise, start
 from release.always_fold import exact_value
@@ -169,7 +170,7 @@ def _check_run(run: Path, found: Checkpoint, blueprint: Blueprint) -> None:
 
 def highest_buckets(cards: HoldemCards) -> Report:
     """By street: the highest bucket in the table of all live hands on all boards, which has no other entries."""
-    streets = zip(("flop", "turn", "river"), cards.tables, cards.counts[1:], strict=True)
+    streets = zip(STREET_NAMES[1:], cards.tables, cards.counts[1:], strict=True)
     return {
         name: {"live hands": table.size, "highest": int(table.max()), "buckets": count}
         for name, table, count in streets

@@ -34,7 +34,7 @@ PART_SHOWDOWNS: Final = 90
 """About so many showdowns make a part: what the sweeps read and write then fits the second cache."""
 
 
-class TreeError(ParatusError):
+class ForestError(ParatusError):
     """A betting tree that cannot be built as asked."""
 
 
@@ -153,14 +153,14 @@ class _Grower:
             self._children[id(node)] = children
             waiting += [child for child in children if isinstance(child, Node)]
             if len(waiting) + self._others > self._max_nodes:
-                raise TreeError(
+                raise ForestError(
                     f"the betting tree has more than {self._max_nodes} decisions on one street: offer fewer sizes"
                 )
         return self._number(self._in_runs(first), len(roots), earlier_all_ins)
 
     def _node(self, state: State) -> Node:
         if state.actor is None:
-            raise TreeError(f"a tree cannot begin at {state.betting!r}: the hand is over")
+            raise ForestError(f"a tree cannot begin at {state.betting!r}: the hand is over")
         return Node(state, tuple(self._menu.actions(state)))
 
     def _child(self, state: State, action: Action) -> Node | tuple[str, int]:

@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from protocol.cards import Card, suit_of
 from protocol.game import Game
-from protocol.hands import SUIT_PERMUTATIONS, SuitPermutation, permute_cards
+from protocol.hands import SUIT_PERMUTATIONS, DeckHands, Hand, SuitPermutation, hands_of, permute_cards
 
 _SAME: Final[SuitPermutation] = (0, 1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class SolvedBoard:
     """A board that is solved."""
 
     cards: tuple[Card, ...]
@@ -38,22 +38,21 @@ def boards_of(
     game: Game,
     street: int,
     board: tuple[Card, ...],
-    hands: Sequence[tuple[Card, ...]],
     ranges: Sequence[npt.NDArray[np.floating]],
     *,
     alike: bool = True,
-) -> list[list[Board]]:
+) -> list[list[SolvedBoard]]:
     """The boards of each street from the root on; `alike=False` solves every one."""
     unused = {0, 1, 2, 3} - {suit_of(card) for card in game.deck()}
     symmetries = [_SAME]
     if alike:
         possible = [each for each in SUIT_PERMUTATIONS if all(each[suit] == suit for suit in unused)]
-        symmetries = [each for each in possible if _keeps(each, board, hands, ranges)]
-    streets = [[Board(board, 0, ((board, _SAME),))]]
+        symmetries = [each for each in possible if _keeps(each, board, hands_of(game), ranges)]
+    streets = [[SolvedBoard(board, 0, ((board, _SAME),))]]
     groups = [[symmetries]]
     deck = sorted(game.deck())
     for later in range(street + 1, game.num_rounds):
-        boards: list[Board] = []
+        boards: list[SolvedBoard] = []
         of_boards: list[list[SuitPermutation]] = []
         for number, before in enumerate(streets[-1]):
             group = groups[-1][number]
@@ -65,7 +64,7 @@ def boards_of(
                 images = _orbit(dealt, group)
                 seen.update(images)
                 whole = [((*before.cards, *cards), suits) for cards, suits in images.items()]
-                boards.append(Board((*before.cards, *dealt), number, tuple(whole)))
+                boards.append(SolvedBoard((*before.cards, *dealt), number, tuple(whole)))
                 of_boards.append([each for each in group if set(permute_cards(dealt, each)) == set(dealt)])
         streets.append(boards)
         groups.append(of_boards)
@@ -85,19 +84,17 @@ def _orbit(dealt: tuple[Card, ...], group: list[SuitPermutation]) -> dict[tuple[
 def _keeps(
     suits: SuitPermutation,
     board: tuple[Card, ...],
-    hands: Sequence[tuple[Card, ...]],
+    hands: DeckHands,
     ranges: Sequence[npt.NDArray[np.floating]],
 ) -> bool:
     """Whether a change of suits leaves the board and both ranges as they are."""
     if set(permute_cards(board, suits)) != set(board):
         return False
-    moved = permutation_of(hands, suits)
-    blocked = set(board)
-    live = np.array([blocked.isdisjoint(hand) for hand in hands])
+    moved, live = permutation_of(hands, suits), hands.live(board)
     return all(np.array_equal(np.asarray(weights)[live], np.asarray(weights)[moved][live]) for weights in ranges)
 
 
-def permutation_of(hands: Sequence[tuple[Card, ...]], suits: SuitPermutation) -> npt.NDArray[np.int32]:
+def permutation_of(hands: Sequence[Hand], suits: SuitPermutation) -> npt.NDArray[np.int32]:
     """[hand] the number, in `hands`, that each hand has with its suits changed."""
     numbers = {hand: number for number, hand in enumerate(hands)}
     return np.array([numbers[tuple(sorted(permute_cards(hand, suits)))] for hand in hands], np.int32)

@@ -10,44 +10,44 @@ import numpy as np
 import numpy.typing as npt
 
 from protocol.arrays import F32, F64, I32, I64
-from protocol.cards import Card
 from protocol.game import Game
-from protocol.hands import SuitPermutation
+from protocol.hands import Hand, SuitPermutation, hands_of
 from protocol.kernels import rank_hands
-from solver.boards import Board, permutation_of
+from solver.boards import SolvedBoard, permutation_of
 from solver.kernels.types import Deals, padded
 from solver.kernels.vectors import BLOCK
-
-Hand = tuple[Card, ...]
 
 _ANY, _NONE = 52, 53
 """Rows of card totals that stand for no card: one is added to and never read, one stays zero."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DealTable:
     """Who can hold what, and what can come."""
 
     game: Game
     street: int
-    boards: list[list[Board]]
+    boards: list[list[SolvedBoard]]
     """By street from the root."""
+    hand_index: tuple[I32, I32]
+    """[player][hand] its column among all hands of the game."""
     hands: tuple[list[Hand], list[Hand]]
 
     @property
-    def flat(self) -> list[Board]:
+    def flat(self) -> list[SolvedBoard]:
         """The boards of all streets, numbered as the kernels do."""
         return [board for street in self.boards for board in street]
 
 
-def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
+def build_deals(table: DealTable, edges: Sequence[tuple[int, int]]) -> Deals:
     """All arrays; `edges` [street from the root, player]."""
     boards = table.flat
     hands = np.array([padded(len(hands), BLOCK) for hands in table.hands], np.int32)
     widest = int(hands.max())
     streets = np.repeat(np.arange(len(table.boards)), [len(street) for street in table.boards]).astype(np.int32)
     cards, minus, twin = _cards(table, widest)
-    order, group, groups = _orders(table, widest)
+    alive = _alive(table, widest)
+    order, group, groups = _orders(table, alive)
     last = len(boards) - len(table.boards[-1])
     task_at, steps = _tasks(table)
     image_at, images, permutations = _images(table, widest)
@@ -59,7 +59,7 @@ def build_deals(table: Table, edges: Sequence[tuple[int, int]]) -> Deals:
         twin=twin,
         street=streets,
         base=_bases(hands, streets, edges),
-        alive=_alive(table, widest),
+        alive=alive,
         final=np.where(streets == len(table.boards) - 1, np.arange(len(boards)) - last, -1).astype(np.int32),
         order=order,
         place=_places(order, group, groups, widest),
@@ -91,7 +91,7 @@ def opposing_weights(mine: Sequence[Hand], theirs: Sequence[Hand], weights: F64)
     return np.where(result > 1e-12 * weights.sum(), result, 0.0)
 
 
-def _cards(table: Table, widest: int) -> tuple[I32, I32, I32]:
+def _cards(table: DealTable, widest: int) -> tuple[I32, I32, I32]:
     cards = np.full((2, widest, 2), _ANY, np.int32)
     minus = np.full((2, widest, 2), _NONE, np.int32)
     twin = np.full((2, widest), widest, np.int32)
@@ -105,13 +105,13 @@ def _cards(table: Table, widest: int) -> tuple[I32, I32, I32]:
     return cards, minus, twin
 
 
-def _alive(table: Table, widest: int) -> F32:
+def _alive(table: DealTable, widest: int) -> F32:
     boards = table.flat
     alive = np.zeros((2, len(boards), widest), np.float32)
-    for player in range(2):
-        held: npt.NDArray[np.int64] = np.array(table.hands[player])
-        for number, board in enumerate(boards):
-            alive[player, number, : len(held)] = ~np.isin(held, board.cards).any(axis=1)
+    for number, board in enumerate(boards):
+        live = hands_of(table.game).live(board.cards)
+        for player, columns in enumerate(table.hand_index):
+            alive[player, number, : len(columns)] = live[columns]
     return alive
 
 
@@ -123,16 +123,16 @@ def _bases(hands: I32, streets: I32, edges: Sequence[tuple[int, int]]) -> I64:
     return bases
 
 
-def _orders(table: Table, widest: int) -> tuple[I32, I32, I32]:
+def _orders(table: DealTable, alive: F32) -> tuple[I32, I32, I32]:
     """Live hands by strength on each board of the last street, and where each strength begins."""
     last = table.boards[-1]
-    order = np.zeros((2, len(last), widest), np.int32)
+    order = np.zeros((2, len(last), alive.shape[2]), np.int32)
     groups = np.zeros(len(last), np.int32)
     starts: list[list[npt.NDArray[np.int64]]] = [[], []]
-    held = [np.array(hands, np.uint8) for hands in table.hands]
-    for number, board in enumerate(last):
+    held = [hands_of(table.game).cards[columns] for columns in table.hand_index]
+    for number, (board, of_players) in enumerate(zip(last, alive[:, -len(last) :].swapaxes(0, 1), strict=True)):
         shown = np.array(board.cards, np.uint8)
-        live = [np.flatnonzero(~np.isin(held[player], shown).any(axis=1)) for player in range(2)]
+        live = [np.flatnonzero(of_player) for of_player in of_players]
         ranks = [
             rank_hands(np.ascontiguousarray(np.hstack([held[p][live[p]], np.tile(shown, (len(live[p]), 1))])))
             for p in range(2)
@@ -161,7 +161,7 @@ def _places(order: I32, group: I32, groups: I32, widest: int) -> I32:
     return place
 
 
-def _chances(table: Table) -> F32:
+def _chances(table: DealTable) -> F32:
     game = table.game
     chances = [1.0]
     for street in range(table.street + 1, game.num_rounds):
@@ -170,7 +170,7 @@ def _chances(table: Table) -> F32:
     return np.array(chances, np.float32)
 
 
-def _tasks(table: Table) -> tuple[I32, I32]:
+def _tasks(table: DealTable) -> tuple[I32, I32]:
     """The boards below the root in depth-first order: a board is left after all boards that continue it."""
     first = np.cumsum([0, *[len(street) for street in table.boards]]).tolist()
     following: dict[int, list[int]] = {}
@@ -190,7 +190,7 @@ def _tasks(table: Table) -> tuple[I32, I32]:
     return np.array(task_at, np.int32), np.array(steps, np.int32)
 
 
-def _images(table: Table, widest: int) -> tuple[I32, I32, I32]:
+def _images(table: DealTable, widest: int) -> tuple[I32, I32, I32]:
     """What each board stands for; see `solver.boards`."""
     image_at, images = [0], []
     rows: dict[SuitPermutation, int] = {}

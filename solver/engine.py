@@ -65,7 +65,7 @@ class Exploitability:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SolveProgress:
     """How far a solve has come."""
 
     iterations: int
@@ -135,10 +135,10 @@ class Engine:
         iterations: int | None = None,
         seconds: float | None = None,
         target: float | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[SolveProgress], None] | None = None,
         on_iteration: Callable[[int], None] | None = None,
         stopped: Callable[[], bool] = lambda: False,
-    ) -> Progress:
+    ) -> SolveProgress:
         """Iterate until so many more iterations, seconds, or an exploitability in chips, or until `stopped` says so.
 
         Exploitability is measured now and then (at most an eighth of the work) and at the end, if there is a target or
@@ -164,9 +164,9 @@ class Engine:
                 next_check = self.iterations + max(8, self.iterations // 8)
                 done = done or (target is not None and found.chips <= target)
             if on_progress is not None:
-                on_progress(Progress(self.iterations, passed(), found))
+                on_progress(SolveProgress(self.iterations, passed(), found))
             if done:
-                return Progress(self.iterations, passed(), found)
+                return SolveProgress(self.iterations, passed(), found)
             count = 1 if on_iteration is not None else self._batch()
             if last is not None:
                 count = min(count, last - self.iterations)

@@ -34,10 +34,9 @@ from typing import Final, NamedTuple, assert_never
 
 from machine.errors import ParatusError, quote
 from protocol.errors import IllegalAction
-from protocol.game import MAX_STREETS, UNLIMITED
+from protocol.game import MAX_STREETS, STREET_NAMES, UNLIMITED
 from protocol.state import CALL, FOLD, MAX_ACTIONS_PER_STREET, Action, Raise, State, can_fold, check, raise_bounds
 
-STREETS: Final = ("preflop", "flop", "turn", "river")
 PLAYERS: Final = ("oop", "ip")
 
 NAMED: Final = {"libratus": "50%,100%,a / 100%,a", "small": "100%,a"}
@@ -127,7 +126,7 @@ class Bet(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Street:
+class StreetSizes:
     """The sizes of one street."""
 
     oop: Ladder
@@ -139,7 +138,7 @@ class Street:
 class Menu:
     """What a tree offers; see the head of this file. Its constructor accepts only menus that can be written as text."""
 
-    streets: tuple[Street | None, ...]
+    streets: tuple[StreetSizes | None, ...]
     """By round of the game; None where the menu has nothing to say."""
     cap: int = NO_CAP
     """Raises on each street."""
@@ -153,7 +152,7 @@ class Menu:
             raise MenuError(f"a menu of {len(self.streets)} streets: expected {MAX_STREETS}, None for no sizes")
         if not any(self.streets):
             raise MenuError("a menu without sizes: expected them for a street at least, as in 50%,a / a")
-        for name, street in zip(STREETS, self.streets, strict=True):
+        for name, street in zip(STREET_NAMES, self.streets, strict=True):
             for ladder in (street.oop, street.ip) if street else ():
                 _check_ladder(name, ladder)
         if not 1 <= self.cap <= NO_CAP:
@@ -177,7 +176,7 @@ class Menu:
                  for group in sizes]
             )  # fmt: skip
 
-        streets = [street and Street(ladder(street.oop), ladder(street.ip)) for street in self.streets]
+        streets = [street and StreetSizes(ladder(street.oop), ladder(street.ip)) for street in self.streets]
         return self if factor == 1 else replace(self, streets=tuple(streets))
 
     def actions(self, state: State) -> list[Action]:
@@ -200,7 +199,7 @@ class Menu:
             return {bounds.low}
         street = self.streets[state.street]
         if street is None:
-            name = STREETS[state.street]
+            name = STREET_NAMES[state.street]
             raise MenuError(f"the menu has no sizes for the {name}: expected a part {name} …, or one for every street")
         ladder = street.oop if actor == state.game.first_player[state.street] else street.ip
         sizes = ladder[min(raised, len(ladder) - 1)]
@@ -254,7 +253,7 @@ def _check_ladder(street: str, ladder: Ladder) -> None:
     for sizes in ladder:
         if len(set(sizes)) < len(sizes):
             raise MenuError(f"{street}: sizes {','.join(map(str, sizes))}: expected each once")
-    for size in ladder[0] if street != STREETS[0] else ():
+    for size in ladder[0] if street != STREET_NAMES[0] else ():
         if isinstance(size, Multiple):
             raise MenuError(f"{street}: {size} as the first bet, where no bet is faced: expected %, c, min or a")
 
@@ -273,7 +272,7 @@ def parse_menu(text: str) -> Menu:
         except MenuError as error:
             raise MenuError(f"menu part {quote(part.strip())}: {error}") from None
     return Menu(
-        streets=tuple([_street(name, ladders) for name in STREETS]),
+        streets=tuple([_street(name, ladders) for name in STREET_NAMES]),
         cap=int(options.get("cap", NO_CAP)),
         all_in_percent=float(options["all-in"]) if "all-in" in options else None,
         limp="nolimp" not in options,
@@ -296,7 +295,7 @@ def _read_part(words: list[str], ladders: dict[str, Ladder], options: dict[str, 
         else:
             options[name] = found.group(1)
         return
-    named = 1 if name in STREETS else 0
+    named = 1 if name in STREET_NAMES else 0
     named += 1 if words[named : named + 1] in (["oop"], ["ip"]) else 0
     heading = " ".join(words[:named])
     ladder = tuple([_sizes(group) for group in " ".join(words[named:]).split("/")])
@@ -321,7 +320,7 @@ def _size(text: str) -> Size:
     return PotShare(float(number)) if unit == "%" else Multiple(float(number))
 
 
-def _street(name: str, ladders: dict[str, Ladder]) -> Street | None:
+def _street(name: str, ladders: dict[str, Ladder]) -> StreetSizes | None:
     """What the parts say about a street, the closest part first."""
     oop, ip = (
         next((ladders[heading] for heading in (f"{name} {who}", name, who, "") if heading in ladders), None)
@@ -329,15 +328,15 @@ def _street(name: str, ladders: dict[str, Ladder]) -> Street | None:
     )
     if bool(oop) != bool(ip):
         raise MenuError(f"{name}: sizes for {'oop' if oop else 'ip'} only: expected them for both players")
-    return Street(oop, ip) if oop and ip else None
+    return StreetSizes(oop, ip) if oop and ip else None
 
 
 def menu_text(menu: Menu) -> str:
     """The text that reads back to exactly this menu."""
     alike = len(set(menu.streets)) == 1
     parts = []
-    for name, street in zip(STREETS, menu.streets, strict=True):
-        if street is None or (alike and name != STREETS[0]):
+    for name, street in zip(STREET_NAMES, menu.streets, strict=True):
+        if street is None or (alike and name != STREET_NAMES[0]):
             continue
         ladders = {"": street.oop} if street.oop == street.ip else {"oop": street.oop, "ip": street.ip}
         for who, ladder in ladders.items():

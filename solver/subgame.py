@@ -1,8 +1,8 @@
 """A subgame of poker ready to be solved: betting forests, boards and hands as arrays, priced before memory is taken.
 
 The root is any public state at which somebody acts, with its board and a range for each player; the subgame goes to the
-end of the hand. Ranges are weights over the hands of the game in `hands_of` order (for hold'em the 1,326 of
-`protocol.hands`). A player's hand list keeps only hands with a weight that the board allows.
+end of the hand. Ranges are weights over all hands of the game (`protocol.hands.hands_of`). A player's hand list keeps
+only hands with a weight that the board allows.
 
 Values are chips won over the whole hand, times the opponent's compatible reach and chance: counterfactual values. The
 probability of each board of a street is one over the number of ways to deal it from the cards that neither the board
@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -23,12 +21,11 @@ import numpy.typing as npt
 from machine.errors import ParatusError
 from protocol.arrays import F64, I32
 from protocol.cards import Card, cards_text
-from protocol.game import Game
-from protocol.hands import SuitPermutation, permute_cards
+from protocol.hands import DeckHands, SuitPermutation, hands_of, permute_cards
 from protocol.state import Action, State
 from solver.betting import Forest, Node, build_forest
-from solver.boards import Board, boards_of, permutation_of
-from solver.deals import Hand, Table, build_deals, opposing_weights
+from solver.boards import SolvedBoard, boards_of, permutation_of
+from solver.deals import DealTable, build_deals, opposing_weights
 from solver.kernels.types import padded
 from solver.kernels.vectors import BLOCK
 from solver.menu import Menu
@@ -56,7 +53,7 @@ FULL: Final = Storage()
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class SubgamePrice:
     """What a subgame costs."""
 
     decisions: int
@@ -85,14 +82,6 @@ class Place:
 ROOT: Final = Place(0, 0, 0)
 
 
-@lru_cache(maxsize=16)
-def hands_of(game: Game) -> tuple[Hand, ...]:
-    """All hands a player can hold, in colex order over the sorted deck."""
-    deck = sorted(game.deck())
-    places = combinations(range(len(deck)), game.num_hole_cards)
-    return tuple(tuple(deck[place] for place in hand) for hand in sorted(places, key=lambda hand: hand[::-1]))
-
-
 @dataclass(frozen=True, slots=True)
 class Outline:
     """A subgame before any large memory is taken."""
@@ -101,10 +90,8 @@ class Outline:
     board: tuple[Card, ...]
     menu: Menu
     forests: tuple[Forest, ...]
-    hand_index: tuple[I32, I32]
-    """[player][hand] its number in `hands_of`."""
-    table: Table
-    price: Price
+    table: DealTable
+    price: SubgamePrice
 
 
 def outline(
@@ -126,9 +113,9 @@ def outline(
     all_hands = hands_of(root.game)
     index = (_live(all_hands, board, ranges[0]), _live(all_hands, board, ranges[1]))
     hands = ([all_hands[i] for i in index[0].tolist()], [all_hands[i] for i in index[1].tolist()])
-    boards = boards_of(root.game, root.street, tuple(board), all_hands, (*ranges, *marks), alike=alike)
-    table = Table(root.game, root.street, boards, hands)
-    return Outline(root, tuple(board), menu, forests, index, table, _price(forests, table, storage))
+    boards = boards_of(root.game, root.street, tuple(board), (*ranges, *marks), alike=alike)
+    table = DealTable(root.game, root.street, boards, index, hands)
+    return Outline(root, tuple(board), menu, forests, table, _price(forests, table, storage))
 
 
 class Subgame(Problem):
@@ -151,8 +138,8 @@ class Subgame(Problem):
     ) -> None:
         plan = outline(root, board, ranges, menu, max_nodes=max_nodes, storage=storage, alike=alike, marks=marks)
         self.root, self.board, self.menu, self.storage = root, plan.board, menu, storage
-        self.forests, self.hand_index, self.price = plan.forests, plan.hand_index, plan.price
-        self.hands, self.boards = plan.table.hands, plan.table.boards
+        self.forests, self.price = plan.forests, plan.price
+        self.hand_index, self.hands, self.boards = plan.table.hand_index, plan.table.hands, plan.table.boards
         if self.price.bytes > max_bytes:
             raise SubgameError(
                 f"the subgame needs {self.price.bytes / 2**20:,.0f} MiB for {self.price.pairs:,} (hand, action) pairs: "
@@ -254,7 +241,7 @@ class Subgame(Problem):
         return number, suits
 
 
-def _matching(boards: Sequence[Board], before: int, dealt: set[Card]) -> tuple[int, SuitPermutation]:
+def _matching(boards: Sequence[SolvedBoard], before: int, dealt: set[Card]) -> tuple[int, SuitPermutation]:
     """Which board continues `before` with these cards, as itself or as an image."""
     for number, board in enumerate(boards):
         if board.before == before:
@@ -294,16 +281,11 @@ def _check(root: State, board: Sequence[Card], ranges: Sequence[Range]) -> None:
             raise SubgameError(f"range of player {player}: expected {count} weights from 0 up")
 
 
-def _live(all_hands: tuple[Hand, ...], board: Sequence[Card], weights: Range) -> I32:
-    blocked = set(board)
-    live = [
-        number
-        for number, (hand, weight) in enumerate(zip(all_hands, np.asarray(weights).tolist(), strict=True))
-        if weight > 0 and blocked.isdisjoint(hand)
-    ]
-    if not live:
+def _live(all_hands: DeckHands, board: Sequence[Card], weights: Range) -> I32:
+    live = np.flatnonzero(all_hands.live(board) & (np.asarray(weights) > 0))
+    if not live.size:
         raise SubgameError("a range is empty, or blocked by the board: expected at least one hand that can be held")
-    return np.array(live, np.int32)
+    return live.astype(np.int32)
 
 
 def _forests(root: State, menu: Menu, max_nodes: int) -> tuple[Forest, ...]:
@@ -318,7 +300,7 @@ def _forests(root: State, menu: Menu, max_nodes: int) -> tuple[Forest, ...]:
     return tuple(forests)
 
 
-def _price(forests: Sequence[Forest], table: Table, storage: Storage) -> Price:
+def _price(forests: Sequence[Forest], table: DealTable, storage: Storage) -> SubgamePrice:
     hands = [padded(len(hands), BLOCK) for hands in table.hands]
     boards = [len(street) for street in table.boards]
     pairs = [
@@ -330,7 +312,7 @@ def _price(forests: Sequence[Forest], table: Table, storage: Storage) -> Price:
     widest = max(hands)
     scratch = 8 * widest * sum(max(part.slots for part in forest.parts) for forest in forests)
     delivered = 4 * widest * (forests[0].parts[0].num_next + len(forests[0].all_in_chips)) * (boards[1:2] or [0])[0]
-    return Price(
+    return SubgamePrice(
         decisions=sum(len(forest.nodes) * count for forest, count in zip(forests, boards, strict=True)),
         boards=sum(boards),
         pairs=sum(pairs),

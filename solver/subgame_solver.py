@@ -13,6 +13,7 @@ import numpy as np
 
 from protocol.arrays import F64
 from protocol.cards import Card
+from protocol.hands import hands_of
 from protocol.state import Action
 from solver.algorithms import Algorithm
 from solver.betting import Node
@@ -68,9 +69,8 @@ class Solver(Engine):
     def reach(self, player: int, place: Place) -> F64:
         """[hand] the weight with which a player comes there: its range times its average strategy on the way."""
         subgame = self.subgame
-        cards = subgame.cards(place)
-        possible = [not set(hand) & set(cards) for hand in subgame.hands[player]]
-        weights: F64 = subgame.weights[player] * np.array(possible)
+        live = hands_of(subgame.root.game).live(subgame.cards(place))
+        weights: F64 = subgame.weights[player] * live[subgame.hand_index[player]]
         step = subgame.before(place)
         while step is not None:
             earlier, action = step

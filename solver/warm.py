@@ -7,9 +7,10 @@ from typing import Final
 import numpy as np
 
 from protocol.game import parse_game
+from protocol.hands import hands_of
 from protocol.state import start
 from solver.menu import parse_menu
-from solver.subgame import Storage, Subgame, hands_of
+from solver.subgame import Storage, Subgame
 from solver.subgame_solver import Solver
 
 BITS: Final = (32, 16)

@@ -7,7 +7,6 @@ which 257 times over is exactly the scale of policies: what is played is what is
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from pathlib import Path
@@ -25,6 +24,7 @@ from protocol.game import Game
 from protocol.state import Action, start
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
+from strategies.off_tree import off_tree_details
 from strategies.policy import SCALE, Origin, Policy
 from strategies.settings import LookupSettings
 from strategies.strategy import Budget, Spot
@@ -39,8 +39,6 @@ _log = logging.getLogger(__name__)
 
 class BlueprintLookup:
     """The strategy; see the head of this file."""
-
-    inline = True
 
     def __init__(self, game: Game, settings: LookupSettings) -> None:
         """Open the file, whole, and the tables of its cards; the first time, tables are built, which takes a minute."""
@@ -63,13 +61,7 @@ class BlueprintLookup:
         found = self.lookup.policy(spot.state, spot.board, draw_of(draws))
         if found is None:
             return check_or_fold(spot.state, f"blueprint {blueprint.name} has no decision of this player and street")
-        details = {"node": found.place.node}
-        for what in ("translated", "jumps"):
-            if getattr(found.place, what):
-                details[what] = getattr(found.place, what)
-        if found.replaced:
-            details["replaced"] = found.replaced
-        origin = Origin(_ROUTE, model=blueprint.digest, details=json.dumps(details))
+        origin = Origin(_ROUTE, model=blueprint.digest, details=off_tree_details(found))
         return Policy(found.actions, found.shares * np.uint16(SCALE // TOTAL), origin)
 
     def likelihood(self, spot: Spot, action: Action, draws: Draws) -> NDArray[np.float32] | None:

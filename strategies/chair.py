@@ -1,8 +1,8 @@
-"""A strategy in its chair: asked for one match, checked, replaced where it cannot be played, and drawn from.
+"""An agent in its chair: asked for one match, checked, replaced where it cannot be played, and drawn from.
 
-Whoever plays a strategy, over a wire or at the same table, plays it from here. The promise is that there is always a
-legal action in time: a strategy that raises, offers something illegal or is not back in time is replaced, for that
-decision, by what it has in reserve, or by check or fold. That is counted and has a route of its own, `fallback`.
+Whoever plays an agent, over a wire or at the same table, plays it from here. The promise is that there is always a
+legal action in time: an agent that raises, offers something illegal or is not back in time is replaced, for that
+decision, by what answers in its place, or by check or fold. That is counted and has a route of its own, `fallback`.
 
 A chair keeps no time and writes nothing down: that is for whoever sits in it.
 """
@@ -10,7 +10,6 @@ A chair keeps no time and writes nothing down: that is for whoever sits in it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -19,28 +18,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from protocol.errors import IllegalAction
-from protocol.game import Game
-from protocol.state import Action, State, steps
+from protocol.hands import hands_of
+from protocol.state import Action, steps
 from protocol.wire import MatchState
-from strategies.baselines import check_or_fold
-from strategies.draws import Draws
-from strategies.policy import Policy, check_policy, hand_column
-from strategies.strategy import Budget, Decided, HasSpare, Spot, Strategy
+from strategies.agents import Agent
+from strategies.identity import DrawKey
+from strategies.policy import Policy, check_policy
+from strategies.strategy import Budget, Decided, Spot
 
-_SPARE_S: Final = 0.1
-"""Kept for a spare answer while the strategy's thread, which is late, is still at work."""
-
-
-@dataclass(frozen=True, slots=True)
-class DrawKey:
-    """What the draws of a match are keyed by."""
-
-    seed: int
-    match: str
-
-    def draws(self, hand: int, state: State, purpose: str) -> Draws:
-        """The draws of a decision: its number is that of the actions before it in the hand."""
-        return Draws(self.seed, self.match, hand, len(state.actions), purpose)
+_LATE_S: Final = 0.1
+"""Kept for what answers in its place while the strategy's thread, which is late, is still at work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +42,12 @@ class Past:
 class Chair:
     """One seat of one match."""
 
-    def __init__(
-        self, game: Game, strategy: Strategy, key: DrawKey, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.strategy = strategy
+    def __init__(self, agent: Agent, key: DrawKey, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.agent = agent
         self.fallbacks = 0
         self.past: list[Decided] = []
         """Our decisions of the hand so far."""
-        self._game, self._key, self._monotonic = game, key, monotonic
+        self._game, self._key, self._monotonic = agent.game, key, monotonic
         self._thinking: asyncio.Future[Policy] | None = None
 
     def begin_hand(self) -> None:
@@ -71,7 +56,7 @@ class Chair:
 
     async def decide(self, asked: MatchState, budget: Budget) -> tuple[Action, Policy]:
         """The action to take and the policy it was drawn from."""
-        name = self.strategy.name
+        name = self.agent.name
         try:
             policy = await self._think(self._spot(asked), budget)
             check_policy(policy, asked.state, asked.deal.board)
@@ -82,7 +67,7 @@ class Chair:
             policy = self._fall_back(asked, f"{name} was not back in time")
         except Exception as error:  # whatever a strategy raises, the match goes on
             policy = self._fall_back(asked, f"{name} raised {type(error).__name__}: {error}")
-        column = hand_column(self._game, asked.deal.hole[asked.position])
+        column = hands_of(self._game).column(asked.deal.hole[asked.position])
         try:
             action = policy.sample(column, self._key.draws(asked.hand, asked.state, "action"))
         except Exception as error:  # a policy without a column for our hand
@@ -92,19 +77,13 @@ class Chair:
         return action, policy
 
     def _decide_again(self, asked: MatchState, budget: Budget) -> Policy:
-        """An inline strategy's decision, made again as it was made."""
-        spot = self._spot(asked)
-        try:
-            policy = self.strategy.policy(spot, budget, self._key.draws(asked.hand, asked.state, "strategy"))
-            check_policy(policy, spot.state, spot.board)
-        except Exception as error:
-            return check_or_fold(spot.state, f"{self.strategy.name}: {error}")
-        return policy
+        """A decision, made again as it was made."""
+        return self.agent.policy(self._spot(asked), budget, self._key.draws(asked.hand, asked.state, "strategy"))
 
     def catch_up(self, joined: MatchState, budget: Budget, stored: Mapping[str, Policy]) -> list[Past]:
         """Our decisions on the way to a state, when there was somebody else in this chair, or nobody any more.
 
-        An inline strategy decides again (as it did: its draws are keyed), another's policies have to be `stored`.
+        An agent that repeats itself decides again (as it did: its draws are keyed), another's have to be `stored`.
         """
         self.past = []
         found: list[Past] = []
@@ -112,7 +91,7 @@ class Chair:
             if state.actor == joined.position:
                 board = joined.deal.board[: self._game.board_cards_by(state.street)]
                 asked = replace(joined, state=state, deal=joined.deal._replace(board=board))
-                policy = self._decide_again(asked, budget) if self.strategy.inline else stored.get(state.betting)
+                policy = self._decide_again(asked, budget) if self.agent.repeats else stored.get(state.betting)
                 if policy is not None:
                     self.past.append(Decided(state, policy))
                     found.append(Past(asked, policy, action))
@@ -127,35 +106,24 @@ class Chair:
         return Spot(asked.hand, asked.position, asked.state, asked.deal.board, tuple(self.past))
 
     async def _think(self, spot: Spot, budget: Budget) -> Policy:
-        draws = self._key.draws(spot.hand, spot.state, "strategy")
-        if self.strategy.inline:
-            return self.strategy.policy(spot, budget, draws)
-        left_s = budget.deadline_s - self._monotonic()
-        spares = isinstance(self.strategy, HasSpare)
+        draws, strategy = self._key.draws(spot.hand, spot.state, "strategy"), self.agent.strategy
+        if self.agent.on_loop:
+            return strategy.policy(spot, budget, draws)
+        left_s, replaced = budget.deadline_s - self._monotonic(), self.agent.late is not None
         if self._thinking is not None and not self._thinking.done():  # it was late, and may be back soon
-            await asyncio.wait([self._thinking], timeout=max(left_s / 4 if spares else left_s, 0.0))
+            await asyncio.wait([self._thinking], timeout=max(left_s / 4 if replaced else left_s, 0.0))
             if not self._thinking.done():
                 raise TimeoutError
-        self._thinking = asyncio.wrap_future(_in_thread(lambda: self.strategy.policy(spot, budget, draws)))
+        self._thinking = asyncio.wrap_future(_in_thread(lambda: strategy.policy(spot, budget, draws)))
         self._thinking.add_done_callback(lambda done: done.cancelled() or done.exception())
-        spare_s = min(_SPARE_S, left_s / 4) if spares else 0.0
-        async with asyncio.timeout(budget.deadline_s - spare_s - self._monotonic()):
+        kept_s = min(_LATE_S, left_s / 4) if replaced else 0.0
+        async with asyncio.timeout(budget.deadline_s - kept_s - self._monotonic()):
             return await asyncio.shield(self._thinking)
 
     def _fall_back(self, asked: MatchState, reason: str) -> Policy:
         self.fallbacks += 1
         draws = self._key.draws(asked.hand, asked.state, "strategy")
-        return stand_in(self.strategy, self._spot(asked), draws, reason)
-
-
-def stand_in(strategy: Strategy, spot: Spot, draws: Draws, reason: str) -> Policy:
-    """In place of a policy that cannot be played: what the strategy has in reserve, or to check or fold."""
-    if isinstance(strategy, HasSpare):
-        with contextlib.suppress(Exception):  # whatever a strategy raises, the match goes on
-            policy = strategy.spare(spot, draws)
-            check_policy(policy, spot.state, spot.board)
-            return replace(policy, origin=replace(policy.origin, reason=reason))
-    return check_or_fold(spot.state, reason)
+        return self.agent.stand_in(self._spot(asked), draws, reason)
 
 
 def _in_thread(decide: Callable[[], Policy]) -> Future[Policy]:

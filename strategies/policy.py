@@ -5,8 +5,7 @@ weight is an integer share of `SCALE`, so each column adds up exactly and 16 bit
 sampled from, and what AIVAT and best responses read later. A strategy that does not look at its cards has one column
 for all hands.
 
-Columns stand in colex order of the hand's cards over the sorted deck. For hold'em that is the order of the 1,326 hands
-in `protocol.hands`. The column of a hand that the board makes impossible is zero.
+Columns stand in the order of `protocol.hands.hands_of`. The column of a hand that the board makes impossible is zero.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from __future__ import annotations
 import operator
 import re
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import combinations
 from math import comb
 from typing import Final, assert_never
 
@@ -26,7 +23,8 @@ import numpy.typing as npt
 
 from machine.errors import ParatusError, quote
 from protocol.cards import NUM_CARDS, Card
-from protocol.game import MAX_HOLE_CARDS, Game
+from protocol.game import MAX_HOLE_CARDS
+from protocol.hands import hands_of
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check
 from strategies.draws import Draws
 
@@ -152,9 +150,10 @@ def check_policy(policy: Policy, state: State, board: tuple[Card, ...] = ()) -> 
     one that the board makes impossible has weights.
     """
     columns = policy.weights.shape[1]
-    if columns not in (1, hand_columns(state.game)):
-        raise PolicyError(f"a policy for {columns} hands: expected {hand_columns(state.game)}, or one for all")
-    if columns > 1 and not np.array_equal(policy.weights.any(axis=0), _live_columns(state.game, board)):
+    hands = hands_of(state.game)
+    if columns not in (1, len(hands)):
+        raise PolicyError(f"a policy for {columns} hands: expected {len(hands)}, or one for all")
+    if columns > 1 and not np.array_equal(policy.weights.any(axis=0), hands.live(board)):
         raise PolicyError("a policy must have weights for every hand that the board allows, and for no other")
     for entry in policy.support:
         if isinstance(entry, RaiseBetween):
@@ -184,43 +183,6 @@ def round_columns(probabilities: npt.NDArray[np.floating]) -> Weights:
 def alike(support: tuple[Entry, ...], shares: tuple[float, ...], origin: Origin) -> Policy:
     """The policy that plays every hand alike."""
     return Policy(support, round_columns(np.array(shares, dtype=np.float64)[:, None]), origin)
-
-
-def hand_columns(game: Game) -> int:
-    """How many different hands a player can hold."""
-    return comb(game.num_suits * game.num_ranks, game.num_hole_cards)
-
-
-def holes_of(game: Game) -> list[tuple[Card, ...]]:
-    """All hands in the order of columns, the cards of each ascending."""
-    return sorted(combinations(sorted(game.deck()), game.num_hole_cards), key=lambda hole: hole[::-1])
-
-
-@lru_cache(maxsize=64)
-def _live_columns(game: Game, board: tuple[Card, ...]) -> npt.NDArray[np.bool_]:
-    """Which hands the board allows, by column."""
-    live, holding = np.ones(hand_columns(game), np.bool_), _holding(game)
-    for card in board:
-        live &= ~holding[card]
-    return live
-
-
-@lru_cache(maxsize=16)
-def _holding(game: Game) -> dict[Card, npt.NDArray[np.bool_]]:
-    """Which hands hold a card, by column."""
-    holes = holes_of(game)
-    return {card: np.array([card in hole for hole in holes]) for card in game.deck()}
-
-
-@lru_cache(maxsize=16)
-def _places(game: Game) -> dict[Card, int]:
-    return {card: place for place, card in enumerate(sorted(game.deck()))}
-
-
-def hand_column(game: Game, hole: Sequence[Card]) -> int:
-    """The column of a hand."""
-    places = _places(game)
-    return sum(comb(place, order) for order, place in enumerate(sorted(places[card] for card in hole), 1))
 
 
 # The stored form: the support as text, the weights compressed.

@@ -1,93 +1,202 @@
-"""The players by name."""
+"""Our agents by name: one entry each. Whatever the house does with an agent follows from its entry.
+
+Factories import what they need when they are called: who only wants names waits for no kernels.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from machine.errors import ConfigError, quote
 from protocol.game import Game
-from strategies.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Random
+from strategies.agents import Agent, Agents, AgentSpec, Others
+from strategies.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Baseline, Random
+from strategies.own_code import is_code, is_installed, load_agent
 from strategies.settings import StrategySettings
-from strategies.strategy import Strategy, StrategyFactory
+from strategies.strategy import Strategy
 
 DEFAULT_AGENT: Final = "paratus"
 
 
-def _plain(kind: type[Strategy]) -> StrategyFactory:
-    return lambda game, settings: kind()
+# Factories
 
 
-def _nested(game: Game, settings: StrategySettings) -> Strategy:
-    from strategies.search.nested import NestedSearch  # the solver, which is slow to import
-
-    return NestedSearch(game, settings.nested, make_strategy(_base(settings), game, settings))
+def _plain(kind: type[Baseline]) -> Callable[[Game, StrategySettings, Others], Strategy]:
+    return lambda game, settings, others: kind()
 
 
-def _base(settings: StrategySettings) -> str:
-    name = settings.nested.base
-    others = [other for other in STRATEGIES if other not in ("nested", DEFAULT_AGENT)]
-    if name not in others:
-        raise ConfigError(f"nested.base = {quote(name)}: expected one of {', '.join(others)}")
-    return name
-
-
-def _blueprint(game: Game, settings: StrategySettings) -> Strategy:
-    from strategies.blueprint import BlueprintLookup  # numpy, files, kernels
+def _blueprint(game: Game, settings: StrategySettings, others: Others) -> Strategy:
+    from strategies.blueprint import BlueprintLookup
 
     return BlueprintLookup(game, settings.blueprint)
 
 
-def _slumbot_style(game: Game, settings: StrategySettings) -> Strategy:
+def _slumbot_style(game: Game, settings: StrategySettings, others: Others) -> Strategy:
     from strategies.slumbot_style import SlumbotStyle
 
     return SlumbotStyle(game, settings.slumbot_style)
 
 
-def _limited(game: Game, settings: StrategySettings) -> Strategy:
+def _nested(game: Game, settings: StrategySettings, others: Others) -> Strategy:
+    from strategies.search.nested import NestedSearch
+
+    return NestedSearch(game, settings.nested, others(_base(settings).name))
+
+
+def _limited(game: Game, settings: StrategySettings, others: Others) -> Strategy:
     from strategies.blueprint import BlueprintLookup
     from strategies.search.limited import LimitedSearch
 
-    return LimitedSearch(game, settings.limited, BlueprintLookup(game, settings.blueprint))
+    base = others("blueprint")
+    assert isinstance(base, BlueprintLookup)
+    return LimitedSearch(game, settings.limited, base)
 
 
-def _paratus(game: Game, settings: StrategySettings) -> Strategy:
+def _paratus(game: Game, settings: StrategySettings, others: Others) -> Strategy:
+    from strategies.blueprint import BlueprintLookup
     from strategies.router import Router
 
-    return Router(game, settings)
+    base = others("blueprint")
+    assert isinstance(base, BlueprintLookup)
+    return Router(game, settings, base)
 
 
-STRATEGIES: Final[dict[str, StrategyFactory]] = {
-    **{kind.name: _plain(kind) for kind in (AlwaysFold, AlwaysCall, AlwaysRaise, AllIn, Random)},
-    "blueprint": _blueprint,
-    "slumbot-style": _slumbot_style,
-    "nested": _nested,
-    "limited": _limited,
-    "paratus": _paratus,
-}
+# What they require, and what answers when they are late
 
 
-def check_agent(name: str, game: Game, settings: StrategySettings | None = None) -> None:
-    """Refuse what `make_strategy` would refuse, without the tables and kernels that make it slow."""
-    settings = settings or StrategySettings()
-    if name in ("nested", "limited", DEFAULT_AGENT):
-        from strategies.suitable import check_searchable  # numpy
+def _searchable(agent: str, game: Game, settings: StrategySettings) -> None:
+    from strategies.suitable import check_searchable
 
-        check_searchable(name, game)
-    if name == "nested":
-        check_agent(_base(settings), game, settings)
-    if name in ("blueprint", "limited", DEFAULT_AGENT):
-        from strategies.suitable import open_blueprint
+    check_searchable(agent, game)
 
-        open_blueprint(game, settings.blueprint)
-    if name == "slumbot-style":
-        from strategies.suitable import open_blueprint
 
-        open_blueprint(game, settings.slumbot_style)
+def _a_blueprint(agent: str, game: Game, settings: StrategySettings) -> None:
+    from strategies.suitable import open_blueprint
+
+    open_blueprint(game, settings.blueprint)
+
+
+def _slumbots_blueprint(agent: str, game: Game, settings: StrategySettings) -> None:
+    from strategies.suitable import open_blueprint
+
+    open_blueprint(game, settings.slumbot_style)
+
+
+def _base(settings: StrategySettings) -> AgentSpec:
+    """What agent `nested` plays before it searches."""
+    name = settings.nested.base
+    bases = [spec.name for spec in AGENTS.values() if "nested" not in spec.sections]
+    if name not in bases:
+        raise ConfigError(f"nested.base = {quote(name)}: expected one of {', '.join(bases)}")
+    return AGENTS[name]
+
+
+def _playable_base(agent: str, game: Game, settings: StrategySettings) -> None:
+    _base(settings).check(game, settings)
+
+
+def _late_base(settings: StrategySettings) -> str:
+    base = _base(settings)
+    return base.name if base.on_loop else base.late_name(settings)
+
+
+_OURS: Final = (
+    *(
+        AgentSpec(kind.name, kind.summary, _plain(kind), on_loop=True, repeatable=True)
+        for kind in (AlwaysFold, AlwaysCall, AlwaysRaise, AllIn, Random)
+    ),
+    AgentSpec(
+        name="blueprint",
+        summary="plays a strategy that was trained ahead ([Lookup](lookup.md))",
+        make=_blueprint,
+        sections=("blueprint",),
+        requires=(_a_blueprint,),
+        on_loop=True,
+        repeatable=True,
+        memory_mib=600,
+        kernels=("ranking", "blueprint"),
+    ),
+    AgentSpec(
+        name="slumbot-style",
+        summary="the standing opponent: another such strategy, with other bets and buckets "
+        "([which](blueprints.md#the-standing-opponent))",
+        make=_slumbot_style,
+        sections=("slumbot_style",),
+        requires=(_slumbots_blueprint,),
+        on_loop=True,
+        repeatable=True,
+        memory_mib=600,
+        kernels=("ranking", "blueprint"),
+    ),
+    AgentSpec(
+        name="nested",
+        summary="searches the turn and the river to the end of the hand ([Search](search.md)); before the turn another "
+        "agent plays, by default `always-call`",
+        make=_nested,
+        sections=("nested", "blueprint", "slumbot_style", "limited"),
+        requires=(_searchable, _playable_base),
+        late=_late_base,
+        memory_mib=1200,
+        kernels=("ranking", "solver"),
+    ),
+    AgentSpec(
+        name="limited",
+        summary="searches each street before the river to its end, with the blueprint's continuations after it "
+        "([Depth-limited search](router.md#depth-limited-search))",
+        make=_limited,
+        sections=("limited", "blueprint"),
+        requires=(_searchable, _a_blueprint),
+        late=lambda settings: "blueprint",
+        memory_mib=1200,
+        kernels=("ranking", "blueprint", "agent"),
+    ),
+    AgentSpec(
+        name=DEFAULT_AGENT,
+        summary="the default: for each decision the strategy that decides it best ([how](router.md))",
+        make=_paratus,
+        sections=("router", "limited", "nested", "blueprint"),
+        requires=(_searchable, _a_blueprint),
+        late=lambda settings: "blueprint",
+        memory_mib=1500,
+        kernels=("ranking", "blueprint", "solver", "agent"),
+    ),
+)
+
+AGENTS: Final[dict[str, AgentSpec]] = {spec.name: spec for spec in _OURS}
+
+
+def find_agent(name: str, *, allow_code: bool = False) -> AgentSpec:
+    """The agent of a name. Code of the user's is loaded only with `allow_code`: if the user has named it."""
+    spec = AGENTS.get(name)
+    if spec is None and allow_code:
+        spec = load_agent(name)
+    if spec is None:
+        raise ConfigError(f"agent {quote(name)} is not known: expected one of {', '.join(AGENTS)}")
+    return spec
+
+
+def is_agent(name: str) -> bool:
+    """Whether a name is that of an agent of ours or of the user's, whose code is not loaded here."""
+    return name in AGENTS or is_code(name) or is_installed(name)
+
+
+def check_agent(name: str, game: Game, settings: StrategySettings | None = None, *, allow_code: bool = False) -> None:
+    """Refuse what `open_agent` would refuse, without the tables and kernels that make it slow."""
+    find_agent(name, allow_code=allow_code).check(game, settings or StrategySettings())
+
+
+def opener(*, allow_code: bool = False) -> Agents:
+    """Opens agents by name."""
+    return Agents(partial(find_agent, allow_code=allow_code))
+
+
+def open_agent(name: str, game: Game, settings: StrategySettings | None = None, *, allow_code: bool = False) -> Agent:
+    """The agent of that name, ready for `game`."""
+    return opener(allow_code=allow_code).open(name, game, settings or StrategySettings())
 
 
 def make_strategy(name: str, game: Game, settings: StrategySettings | None = None) -> Strategy:
-    """The player of that name, ready for `game`."""
-    factory = STRATEGIES.get(name)
-    if factory is None:
-        raise ConfigError(f"agent {quote(name)} is not known: expected one of {', '.join(STRATEGIES)}")
-    return factory(game, settings or StrategySettings())
+    """What decides for one of our agents, alone."""
+    return opener().strategy(name, game, settings or StrategySettings())

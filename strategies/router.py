@@ -12,7 +12,7 @@ logged, whoever made them, and each search asks the one before it for the oppone
 
 A search that has no time, fails, or finds its trees too large is replaced by the blueprint, whose bets of other sizes
 are mapped, and the blueprint by check or fold. Each such answer has a route that begins with `fallback` and is counted.
-So is one that is not back in time: the session then asks for the `spare`, which is the blueprint's answer at once.
+So is one that is not back in time: the blueprint answers then, at once (`strategies.registry` names it).
 
 Searches never see the hand that we hold, so policies here are for all hands. Thresholds and purification, if asked for,
 come before the policy is rounded and logged: what is stored is what is drawn from.
@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from blueprints.lookup import Lookup
-from protocol.game import Game
+from protocol.game import STREET_NAMES, Game
 from strategies.blueprint import BlueprintLookup, draw_of
 from strategies.draws import Draws
 from strategies.policy import FALLBACK, Policy
@@ -37,7 +37,6 @@ from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
 from strategies.suitable import check_searchable
 
-_STREETS: Final = ("preflop", "flop", "turn", "river")
 _BLUEPRINT: Final = "blueprint"
 _NO_BETS: Final = "-"
 
@@ -56,15 +55,14 @@ class Router:
     """The strategy; see the head of this file."""
 
     name = "paratus"
-    inline = False
 
-    def __init__(self, game: Game, settings: StrategySettings) -> None:
+    def __init__(self, game: Game, settings: StrategySettings, blueprint: BlueprintLookup) -> None:
         check_searchable(self.name, game)
         self._settings = settings.router
-        self._blueprint = BlueprintLookup(game, settings.blueprint)
+        self._blueprint = blueprint
         self._searches: dict[str, _Search] = {}
         base: Strategy = self._blueprint
-        table = {street: getattr(self._settings, street) for street in _STREETS}
+        table = {street: getattr(self._settings, street) for street in STREET_NAMES}
         limited = [street for street, route in table.items() if route == LimitedSearch.route]
         if limited:
             search = LimitedSearch(game, settings.limited, self._blueprint, limited)
@@ -119,18 +117,15 @@ class Router:
         _log.warning("hand %d, %s: no %s search: %s", spot.hand, spot.state.betting, route, found)
         return self._fallen(spot, draws, f"no {route} search: {found}")
 
-    def spare(self, spot: Spot, draws: Draws) -> Policy:
-        return self._fallen(spot, draws, "")
-
     def _route(self, spot: Spot, draws: Draws) -> tuple[str, str]:
         street = spot.state.street
-        route: str = getattr(self._settings, _STREETS[street])
+        route: str = getattr(self._settings, STREET_NAMES[street])
         if street == 0 and route != _BLUEPRINT:
             place = self._blueprint.lookup.place(spot.state, draw_of(draws))
             if place is not None and not place.translated and not place.jumps:
                 return _BLUEPRINT, "preflop, in the tree"
             return route, "preflop, not in the tree"
-        return route, _STREETS[street]
+        return route, STREET_NAMES[street]
 
     def _fallen(self, spot: Spot, draws: Draws, why: str) -> Policy:
         """The blueprint's answer in place of a better one; its own, check or fold, if that has none."""

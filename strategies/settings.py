@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from blueprints.shipped import SHIPPED, SLUMBOT_STYLE
 from machine.errors import ConfigError, quote
-from strategies.search.settings import LimitedSettings, NestedSettings
+from strategies.search.settings import Effort, LimitedSettings, NestedSettings
 
 
 class LookupSettings(BaseModel):
@@ -62,21 +63,50 @@ class RouterSettings(BaseModel):
 
 
 class StrategySettings(BaseModel):
-    """Those of every strategy that has any."""
+    """Those of every agent that has any: a section each. A new agent's is added here."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     router: RouterSettings = RouterSettings()
-    nested: NestedSettings = NestedSettings()
     limited: LimitedSettings = LimitedSettings()
     blueprint: LookupSettings = LookupSettings()
     slumbot_style: SlumbotStyleSettings = SlumbotStyleSettings()
+    nested: NestedSettings = NestedSettings()
+    own: dict[str, Any] = {}
+    """Of an agent that the user wrote, as its class declares them."""
 
     def one_thread(self) -> StrategySettings:
         """With searches of one thread, where the number is not fixed: for several processes, one for each core."""
-        nested = self.nested.model_copy(update={"threads": self.nested.threads or 1})
-        limited = self.limited.model_copy(update={"threads": self.limited.threads or 1})
-        return self.model_copy(update={"nested": nested, "limited": limited})
+        return self._with({"threads": 1}, unless=lambda section: bool(getattr(section, "threads", 1)))
+
+    def with_iterations(self, iterations: int) -> StrategySettings:
+        """With so many iterations of every search."""
+        changed = {}
+        for name, section in self._sections():
+            efforts = {key: value for key, value in section if isinstance(value, Effort)}
+            told = {key: value.model_copy(update={"iterations": iterations}) for key, value in efforts.items()}
+            changed[name] = section.model_copy(update=told)
+        return self.model_copy(update=changed)
+
+    def without_memory(self) -> StrategySettings:
+        """Without what other matches have left on disk, which would count as iterations of this one."""
+        return self._with({"keep": False})
+
+    def _sections(self) -> Iterator[tuple[str, BaseModel]]:
+        for name, section in self:
+            if isinstance(section, BaseModel):
+                yield name, section
+
+    def _with(
+        self, told: dict[str, Any], unless: Callable[[BaseModel], bool] = lambda section: False
+    ) -> StrategySettings:
+        """With keys changed in all sections that have them."""
+        changed = {}
+        for name, section in self._sections():
+            known = {key: value for key, value in told.items() if key in type(section).model_fields}
+            if known and not unless(section):
+                changed[name] = section.model_copy(update=known)
+        return self.model_copy(update=changed)
 
 
 def think_seconds(text: str) -> float:

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.cards import Card
-from protocol.game import Game, Position
+from protocol.game import Position
 from protocol.state import Action, State
 from strategies.draws import Draws
 from strategies.policy import Policy
-from strategies.settings import StrategySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +69,11 @@ class Budget:
 
 
 class Strategy(Protocol):
-    """The interface that every player implements; `tests/test_strategies.py` runs its conformance suite on each."""
+    """What decides for an agent; `tests/test_strategies.py` runs its conformance suite on each."""
 
     @property
     def name(self) -> str:
-        """As in `--agent`."""
-        ...
-
-    @property
-    def inline(self) -> bool:
-        """True if a policy takes well under a millisecond; others run in a thread of their own, against the clock."""
+        """The agent's."""
         ...
 
     def identity(self) -> dict[str, str]:
@@ -101,24 +95,9 @@ class ReadsActions(Protocol):
 
 
 @runtime_checkable
-class HasSpare(Protocol):
-    """A strategy with a second one, worse but at once, for when it fails or is late."""
-
-    def spare(self, spot: Spot, draws: Draws) -> Policy:
-        """An answer in well under a millisecond, whatever the strategy is doing in another thread."""
-        ...
-
-
-@runtime_checkable
 class KeepsHands(Protocol):
     """A strategy that keeps what it found out about a hand for its next decisions, so that matches need one each."""
 
     def another(self) -> Strategy:
         """One for another match: it shares what is large, and knows of no hand. Not to be used at the same time."""
         ...
-
-
-class StrategyFactory(Protocol):
-    """Builds a strategy for a game, or raises `ConfigError` if it cannot play it."""
-
-    def __call__(self, game: Game, settings: StrategySettings) -> Strategy: ...

@@ -26,12 +26,11 @@ from blueprints.values.leaves import StreetGame, roots_of
 from blueprints.values.rollouts import Bias
 from protocol.arrays import F32, F64
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.kernels import rank_hands
 from protocol.state import start
 from solver.depth_limited import LimitedSolver
 from solver.menu import Menu
-from solver.subgame import hands_of
-from studies.search_tables.games import compatible_hands
 
 FLOP: Final = 1
 UNBIASED: Final = Bias()
@@ -49,11 +48,10 @@ class KnownFlops:
     def __init__(self, game: Game, lookup: Lookup, averages: F32, us: int) -> None:
         """`averages` are the blueprint's on the flop, [edge of the street, bucket]."""
         self.game, self.lookup, self.us = game, lookup, us
-        self.hands = len(hands_of(game))
-        self.compatible = compatible_hands(game)
-        held = np.array(hands_of(game), np.uint8)
+        hands = hands_of(game)
+        self.hands, self.compatible = len(hands), hands.compatible
         self._boards = np.array(list(combinations(sorted(game.deck()), 3)), np.uint8)
-        self._live = ~(held[None, :, :, None] == self._boards[:, None, None, :]).any(axis=(2, 3))
+        self._live = np.array([hands.live(board) for board in self._boards])
         self._buckets = np.stack([lookup.cards.buckets(board) for board in self._boards.tolist()])
         self._averages = averages
 
@@ -66,7 +64,7 @@ class KnownFlops:
     @cached_property
     def shown(self) -> F32:
         """[flop, our hand, their hand] 1 where ours is better, -1 where theirs is; 0 too where they cannot be."""
-        held = np.array(hands_of(self.game), np.uint8)
+        held = hands_of(self.game).cards
         pairs = self._live[:, :, None] & self._live[:, None, :] & (self.compatible > 0)
         rows = np.concatenate(
             [np.broadcast_to(held, (len(self._boards), *held.shape)), np.repeat(self._boards[:, None], len(held), 1)], 2

@@ -30,12 +30,12 @@ import numpy as np
 
 from benchmarks.machine import describe
 from blueprints.values.leaves import SampledLeaves, Settled
-from blueprints.values.margins import margins_of, meet_not, run_out_ranks
+from blueprints.values.margins import margins_of, run_out_ranks
 from machine.cores import available_cores
 from machine.progress import duration_text
 from protocol.arrays import F32, F64
 from protocol.game import DEFAULT_GAME, Position, load_game
-from protocol.hands import NUM_HANDS
+from protocol.hands import NUM_HANDS, holdem_hands
 from protocol.state import start, steps
 from protocol.wire import read_betting
 from solver.depth_limited import NO_CHOICE
@@ -150,7 +150,8 @@ class _Judge:
         """In pots at the root: the mean of what best responses to both players win."""
         reaches = _reaches(street, 0), _reaches(street, 1)
         values = self._values(street, reaches)
-        pairs = float((street.solver._ranges[0][:NUM_HANDS] @ meet_not()) @ street.solver._ranges[1][:NUM_HANDS])
+        first, second = (weights[:NUM_HANDS] for weights in street.solver._ranges)
+        pairs = float((first @ holdem_hands().compatible) @ second)
         best = [_best(street, player, values[player]) for player in range(2)]
         return sum(best) / 2 / pairs / street.root.pot
 
@@ -164,7 +165,7 @@ class _Judge:
         ends, sums = street.game.ends, np.zeros(3)
         pots = np.array([2.0 * state.maximum for state in street.game.end_states])[:, None, None]
         for player in range(2):
-            mass = reaches[1 - player][ends][:, :, :NUM_HANDS].sum(axis=1) @ meet_not()
+            mass = reaches[1 - player][ends][:, :, :NUM_HANDS].sum(axis=1) @ holdem_hands().compatible
             weight = reaches[player][ends][:, :, :NUM_HANDS] * mass[:, None]
             per_hand = np.maximum(mass[:, None], 1e-9) * pots
             first, second = (half[player][ends][:, :, :NUM_HANDS] / per_hand for half in halves)

@@ -45,13 +45,14 @@ from machine.progress import duration_text
 from protocol.arrays import F32, F64
 from protocol.cards import Card
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.state import start
 from solver.algorithms import DCFR
 from solver.depth_limited import LimitedSolver
 from solver.gadget_kinds import Form
 from solver.gadgets import Gadget
 from solver.menu import Menu, menu_text, parse_menu
-from solver.subgame import Subgame, hands_of
+from solver.subgame import Subgame
 from studies.known_leaves import KnownFlops, biased, generated, solved
 from studies.search_tables.bets import Method, NestedPlay, Sizes, opponent_mbb
 from studies.search_tables.games import Field, flop_holdem, whole

@@ -31,7 +31,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.machine import describe
-from blueprints.values.margins import margins_of, meet_not, run_out_ranks
+from blueprints.values.margins import margins_of, run_out_ranks
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import ScoreError
 from dealer_tools.scoring.sources import read_hands
@@ -42,8 +42,8 @@ from machine.lots import shared_out
 from machine.progress import duration_text
 from protocol.arrays import F32, F64
 from protocol.cards import Card
-from protocol.game import DEFAULT_GAME, Position, load_game
-from protocol.hands import NUM_HANDS
+from protocol.game import DEFAULT_GAME, STREET_NAMES, Position, load_game
+from protocol.hands import NUM_HANDS, hands_of, holdem_hands
 from protocol.kernels import rank_board
 from protocol.state import State, apply, steps
 from solver.gadget_kinds import Kind
@@ -51,7 +51,6 @@ from strategies.draws import Draws
 from strategies.policy import Policy
 from strategies.registry import make_strategy
 from strategies.router import Router
-from strategies.search.ranges import alive
 from strategies.search.settings import Effort
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Decided, Spot, Strategy
@@ -59,7 +58,7 @@ from strategies.strategy import Budget, Decided, Spot, Strategy
 Row = dict[str, Any]
 
 _US = "paratus"
-_STREETS: Final = {"flop": 1, "turn": 2, "river": 3}
+_STREETS: Final = {name: street for street, name in enumerate(STREET_NAMES) if street}
 _RIVER: Final = {"river": "nested"}
 _TURN: Final = {"turn": "nested", **_RIVER}
 _ROUTES: Final = {
@@ -255,7 +254,7 @@ class _Spot:
         self._hand, self._begins = record.hand, begins
         self._board: tuple[Card, ...] = record.deal.board[: self._game.board_cards_by(begins.street)]
         self._position = Position(record.names.index(_US))
-        live = alive(self._game, self._board)
+        live = hands_of(self._game).live(self._board).astype(np.float64)
         self._ours, self._theirs, self._past = live.copy(), live.copy(), list[Decided]()
         for state, action in steps(begins):
             mine = state.actor == self._position
@@ -265,7 +264,7 @@ class _Spot:
                 self._past.append(Decided(state, policy))
             else:
                 self._theirs *= policy.likelihood(action)
-        self._apart = meet_not()
+        self._apart = holdem_hands().compatible
         self._pairs = float(self._ours @ self._apart @ self._theirs)
         self._cards, self._drawn = cards, drawn
         self._wins: dict[tuple[Card, ...], F32] = {}
@@ -289,7 +288,7 @@ class _Spot:
             for card in left:
                 total += self._wins_on((*board, card))
             return total / np.float32(len(left) - _HELD)
-        ranks, live = rank_board(np.array(board, np.uint8)).astype(np.int32), alive(self._game, board) > 0
+        ranks, live = rank_board(np.array(board, np.uint8)).astype(np.int32), hands_of(self._game).live(board)
         wins = np.sign(ranks[:, None] - ranks).astype(np.float32) * self._apart
         wins[~live] = wins[:, ~live] = 0.0
         return wins
@@ -308,7 +307,7 @@ class _Spot:
         if self._game.board_cards_by(state.street) > len(board):
             left, total = self._left(board), 0.0
             for card in left[: self._drawn]:
-                live = alive(self._game, (*board, card))
+                live = hands_of(self._game).live((*board, card))
                 total += self._worth(state, (*board, card), past, ours * live, theirs * live)
             return total * len(left) / (min(self._drawn, len(left)) * (len(left) - _HELD))
         is_ours = state.actor == self._position

@@ -33,9 +33,9 @@ from machine.progress import short
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.state import State, start
 from solver.menu import Menu, parse_menu
-from solver.subgame import hands_of
 from studies.search_tables.games import flop_holdem
 
 _FIRST_S: Final = 1.0

@@ -24,7 +24,7 @@ from typing import Any, Final
 from benchmarks.machine import cpu
 from dealer_tools.match import play_match
 from dealer_tools.plan import Plan
-from protocol.game import DEFAULT_GAME, load_game
+from protocol.game import DEFAULT_GAME, STREET_NAMES, load_game
 from protocol.log import Limits
 
 
@@ -52,7 +52,6 @@ _ROUTES: Final = """
            count(*), avg(iterations), avg(seconds), max(seconds)
     FROM decision GROUP BY 1, 2, 3 ORDER BY 2, 1, 3
 """
-_STREETS: Final = ("preflop", "flop", "turn", "river")
 
 
 def main(arguments: list[str]) -> int:
@@ -102,7 +101,7 @@ def _page(agent: str, results: list[tuple[dict[str, Any], Path]]) -> Iterator[st
                 name = f"{route}, coarser menu" if coarser else route
                 which = f"{match.limits.response_ms:,}, {result['agents'][1][0]}"
                 yield (
-                    f"| {which} | {_STREETS[street]} | {name} | {count:,} | {iterations:,.0f} | "
+                    f"| {which} | {STREET_NAMES[street]} | {name} | {count:,} | {iterations:,.0f} | "
                     f"{mean_s:.3f} / {most_s:.3f} |"
                 )
 

@@ -34,7 +34,7 @@ from protocol.dealer import Dealer
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import Limits, MatchHeader
 from protocol.stream import SeatListener, connect, run
-from strategies.registry import make_strategy
+from strategies.registry import open_agent
 
 GAME = load_game(DEFAULT_GAME).game
 PATIENCE_S = 120.0
@@ -95,7 +95,7 @@ async def oppose(number: int, hands: int, port: int) -> None:
     config = BotConfig(bot=BotSection(seed=number, match="opponent", hands=hands))
     stream = await connect("127.0.0.1", port, PATIENCE_S)
     try:
-        await Session(GAME, make_strategy("random", GAME), config, None).play(stream)
+        await Session(open_agent("random", GAME), config, None).play(stream)
     finally:
         await stream.close()
 

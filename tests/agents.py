@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import own_agents
 from blueprint_files import settings_for
 
 from protocol.game import Game
-from strategies.registry import make_strategy
+from strategies.agents import Agent, AgentSpec
+from strategies.registry import open_agent
 from strategies.search.settings import Effort, LimitedSettings, MenuRule, NestedSettings
 from strategies.settings import SlumbotStyleSettings, StrategySettings
 from strategies.strategy import Strategy
@@ -24,10 +26,23 @@ QUICK = StrategySettings(
 OVER_A_BLUEPRINT = ("blueprint", "slumbot-style", "limited", "paratus")
 
 
-def make_quick(agent: str, game: Game) -> Strategy:
+def open_quick(agent: str, game: Game) -> Agent:
     """For tests in which it matters little how well it plays; a blueprint is random."""
+    if agent == own_agents.NAME:
+        return open_agent(own_agents.documented_agent(), game, allow_code=True)
     over = agent in OVER_A_BLUEPRINT
-    return make_strategy(agent, game, over_a_blueprint(game) if over else QUICK)
+    return open_agent(agent, game, over_a_blueprint(game) if over else QUICK)
+
+
+def make_quick(agent: str, game: Game) -> Strategy:
+    """What decides for it."""
+    return open_quick(agent, game).strategy
+
+
+def agent_of(strategy: Strategy, game: Game, *, on_loop: bool = True, late: Strategy | None = None) -> Agent:
+    """An agent around a strategy; on the loop it can be asked again for what it decided."""
+    spec = AgentSpec(strategy.name, "", lambda game, settings, others: strategy, on_loop=on_loop, repeatable=on_loop)
+    return Agent.of(spec, game, strategy, late)
 
 
 def over_a_blueprint(game: Game) -> StrategySettings:

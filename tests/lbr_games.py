@@ -17,12 +17,13 @@ from dealer_tools.lbr.response import LocalBestResponse
 from dealer_tools.lbr.settings import Setting
 from protocol.cards import Card
 from protocol.game import Game, Position
+from protocol.hands import hands_of
 from protocol.ranking import hand_rank
 from protocol.state import FOLD, State, apply, start
 from solver.subgame import Subgame
 from solver.subgame_solver import Solver
 from strategies.draws import Draws
-from strategies.policy import Origin, Policy, holes_of, round_columns
+from strategies.policy import Origin, Policy, round_columns
 from strategies.strategy import Budget, Decided, Spot
 
 Board = tuple[Card, ...]
@@ -38,7 +39,6 @@ class Written:
     policies: dict[tuple[int, str, frozenset[Card]], Policy]
 
     name = "written"
-    inline = True
 
     def identity(self) -> dict[str, str]:
         return {"kind": "written"}
@@ -54,7 +54,7 @@ def ask(strategy: Written) -> Ask:
 
 def solved(game: Game, subgame: Subgame, solver: Solver) -> Written:
     """The averages of a solver, which stand for every board and every change of suits."""
-    table, holes = average_policy(solver, subgame), holes_of(game)
+    table, holes = average_policy(solver, subgame), hands_of(game)
     policies = {}
     for decision in decisions(subgame):
         for cards, _ in decision.images:
@@ -70,7 +70,7 @@ def solved(game: Game, subgame: Subgame, solver: Solver) -> Written:
 
 def random_strategy(game: Game, seed: int) -> Written:
     """Any probabilities, three in ten of them zero, at every decision with every board."""
-    rng, holes, policies = np.random.default_rng(seed), holes_of(game), {}
+    rng, holes, policies = np.random.default_rng(seed), hands_of(game), {}
     for state, board in _every_decision(game, start(game), ()):
         actions = tuple(legal(state))
         shares = rng.random((len(actions), len(holes))) ** 2 * (rng.random((len(actions), len(holes))) < 0.7)
@@ -109,7 +109,7 @@ class Everything:
         self._game, self._agent = game, agent
         self._equities = Equities(game)
         self._response = LocalBestResponse(setting, self._equities)
-        self._holes = holes_of(game)
+        self._holes = hands_of(game)
 
     def wins(self) -> tuple[float, float]:
         """Chips a hand in position 0, and in position 1."""
@@ -122,7 +122,7 @@ class Everything:
     def _of(self, seat: Position) -> float:
         total = pairs = 0.0
         for hole in self._holes:
-            weights = self._equities.possible(hole)
+            weights = self._holes.live(hole).astype(np.float64)
             total += self._value(start(self._game), hole, (), weights, (), seat, first=True)
             pairs += weights.sum()
         return total / pairs
@@ -131,7 +131,7 @@ class Everything:
         self, state: State, hole: Board, board: Board, weights: np.ndarray, past: Past, seat: Position, *, first: bool
     ) -> float:
         """The sum over the agent's hands; `weights` are how likely each plays as it has so far."""
-        weights = weights * self._equities.possible((*hole, *board))
+        weights = weights * self._holes.live((*hole, *board))
         if not weights.any():
             return 0.0
         if state.finished and not state.showdown:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from protocol.client import Client
-from protocol.client import Phase as ClientPhase
-from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
+from protocol.client import Client, ClientPhase
+from protocol.dealer import Dealer, DealerPhase, Effect, Logged, Report, Tell, Transacted
 from protocol.game import DEFAULT_MAX_RAISES, UNLIMITED, Game, GameError, Position
 from protocol.log import Limits, MatchHeader
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, apply, can_fold, raise_bounds, start
@@ -155,7 +154,7 @@ def play_match(rng: Random, match: Match) -> list[Client]:
                 assert match_state_text(seen) == line
                 states[seat] = seen.state
             heard[seat] = len(match.told[seat])
-        if match.dealer.phase is not Phase.PLAYING:
+        if match.dealer.phase is not DealerPhase.PLAYING:
             return clients
         acting = match.dealer.acting_seat
         assert [client.phase is ClientPhase.ACTING for client in clients] == [

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agents import agent_of
 from blueprint_files import folder, settings_for
 from processes import PATIENCE_S, Process, Processes, toml, wait_until
 
@@ -25,7 +26,7 @@ from protocol.dealer import Dealer
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import Limits, MatchHeader
 from protocol.stream import SeatListener, connect, run
-from strategies.registry import make_strategy
+from strategies.registry import open_agent
 
 HOLDEM = load_game(DEFAULT_GAME).game
 BLOCK_S = 0.25
@@ -71,12 +72,12 @@ class Dealt:
     async def oppose(self, port: int) -> None:
         """The other seat."""
         config = BotConfig(bot=BotSection(seed=self.number, match=f"opponent {self.number}", hands=self.hands))
-        strategy = make_strategy(self.opponent, HOLDEM)
+        agent = open_agent(self.opponent, HOLDEM)
         if self.pause_s:
-            strategy = Slow(strategy, self.pause_s)
+            agent = agent_of(Slow(agent.strategy, self.pause_s), HOLDEM, on_loop=False)
         stream = await connect("127.0.0.1", port, PATIENCE_S)
         try:
-            await Session(HOLDEM, strategy, config, None).play(stream)
+            await Session(agent, config, None).play(stream)
         finally:
             await stream.close()
 
@@ -90,8 +91,6 @@ class Dealt:
 
 class Slow:
     """A strategy that takes its time."""
-
-    inline = False
 
     def __init__(self, strategy: Any, pause_s: float) -> None:
         self._strategy, self._pause_s, self.name = strategy, pause_s, strategy.name

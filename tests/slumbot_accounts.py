@@ -17,8 +17,8 @@ from dealer_tools.slumbot.record import Record
 from dealer_tools.slumbot.server import Server
 from dealer_tools.slumbot.session import Ended, Session
 from dealer_tools.slumbot.settings import SlumbotSettings
-from strategies.registry import make_strategy
-from strategies.strategy import Strategy
+from strategies.agents import Agent
+from strategies.registry import open_agent
 
 EVERY_FAULT = (
     "error=0.01,token=0.05,slashes=0.1,duplicate=0.01,400=0.005,401=0.005,500=0.01,outage-400=0.001,outage-401=0.001,"
@@ -48,7 +48,7 @@ def play(
     agents: tuple[str, str] = ("random", "random"),
     seed: int = 0,
     delay_s: float = 0.0,
-    players: Sequence[Strategy] = (),
+    players: Sequence[Agent] = (),
     baseline: bool = True,
     emulator_user: tuple[str, str] | None = None,
     password: str = "",
@@ -58,16 +58,16 @@ def play(
     events: list[dict[str, Any]] = []
     said: list[str] = []
     game = slumbot_game()
-    strategies = [make_strategy(agent, game) for agent in agents]
+    opened = [open_agent(agent, game) for agent in agents]
 
     async def run() -> tuple[Ended, Server]:
-        emulator = Emulator(strategies[1], seed=seed, baseline=baseline, user=emulator_user, tell=events.append)
+        emulator = Emulator(opened[1], seed=seed, baseline=baseline, user=emulator_user, tell=events.append)
         server = Server(emulator, Faults(parse_faults(faults), seed, delay_s), events.append)
         try:
             base = await server.start("127.0.0.1", 0)
             chosen = SlumbotSettings(**{**FAST, "base": base, "seed": seed, **settings})
-            ours = list(players) or [strategies[0]] * chosen.concurrency
-            with Record(folder, agents[0], strategies[0].identity()) as record:
+            ours = list(players) or [opened[0]] * chosen.concurrency
+            with Record(folder, agents[0], opened[0].identity()) as record:
                 return await Session(chosen, ours, record, password, said.append).play(hands), server
         finally:
             await server.close()

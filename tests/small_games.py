@@ -16,11 +16,11 @@ import numpy as np
 
 from protocol.cards import Card, card_text, cards_text, make_card
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.ranking import hand_rank
 from protocol.state import State, action_text, apply, start
 from solver.menu import Menu
 from solver.small import Chance, Decision, Leaf, Node, Path
-from solver.subgame import hands_of
 
 Rules = tuple[Node, np.ndarray]
 """A tree and the joint probabilities of hands."""

@@ -12,6 +12,7 @@ import numpy as np
 from dealer_tools.formats.records import PlayedHand
 from protocol.cards import Card
 from protocol.game import Game, parse_game
+from protocol.hands import hands_of
 from protocol.log import HandRecord
 from protocol.state import (
     CALL,
@@ -28,7 +29,7 @@ from protocol.state import (
     start,
 )
 from protocol.wire import deal_text
-from strategies.policy import SCALE, Entry, Policy, RaiseBetween, hand_column, hand_columns, round_columns
+from strategies.policy import SCALE, Entry, Policy, RaiseBetween, round_columns
 from strategies.store import StoredDecision
 
 KUHN = parse_game(
@@ -71,7 +72,7 @@ def random_play(game: Game, seed: int, *, sizes: bool = False) -> Play:
             entries += [Raise(bounds.high)]
             if bounds.low < bounds.high:
                 entries += [RaiseBetween(bounds.low, bounds.high)] if sizes else [Raise(bounds.low)]
-        shares = rng.random((len(entries), hand_columns(game))) ** 2
+        shares = rng.random((len(entries), len(hands_of(game)))) ** 2
         shares[rng.random(shares.shape) < 0.35] = 0
         shares[0] += 1e-3
         for card in board:
@@ -122,7 +123,7 @@ def _betting(
         return
     board = deal.board[: state.game.board_cards_by(state.street)]
     policy = plays[state.actor](state, board)
-    column = hand_column(state.game, deal.hole[state.actor])
+    column = hands_of(state.game).column(deal.hole[state.actor])
     for action in actions_of(policy):
         probability = probability_of(policy, action, column)
         if probability:

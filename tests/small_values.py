@@ -28,7 +28,7 @@ class RandomValues:
         key = side, betting, board
         if key not in self._known:
             rng = np.random.default_rng([side.position, side.theirs, *betting.encode(), 99, *board])
-            self._known[key] = rng.normal(size=self._holdings.num_hands)
+            self._known[key] = rng.normal(size=len(self._holdings.hands))
         return self._known[key]
 
     def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
@@ -49,7 +49,7 @@ class TrueValues:
         key = side, state.betting, board
         if key not in self._known:
             self._known[key] = np.array(
-                [self._value(side, state, board, mine) for mine in range(self._holdings.num_hands)]
+                [self._value(side, state, board, mine) for mine in range(len(self._holdings.hands))]
             )
         return self._known[key]
 
@@ -59,18 +59,18 @@ class TrueValues:
 
     def _value(self, side: Side, state: State, board: tuple[Card, ...], mine: int) -> float:
         holdings = self._holdings
-        hands = {side.position: holdings.hole(mine), 1 - side.position: holdings.hole(side.theirs)}
+        hands = {side.position: holdings.hands[mine], 1 - side.position: holdings.hands[side.theirs]}
         if set(hands[0]) & set(hands[1]) or set(board) & {*hands[0], *hands[1]}:
             return 0.0
         if state.actor is None:
             missing = sum(state.game.num_board_cards) - len(board)
-            left = [card for card in holdings.deck if card not in (*hands[0], *hands[1], *board)]
+            left = [card for card in holdings.hands.deck if card not in (*hands[0], *hands[1], *board)]
             boards = [(*board, card) for card in left] if missing else [board]
             assert missing <= 1
             paid = [payoffs(state, Deal((hands[0], hands[1]), whole))[side.position] for whole in boards]
             return sum(paid) / len(paid)
         if len(board) < state.game.board_cards_by(state.street):
-            left = [card for card in holdings.deck if card not in (*hands[0], *hands[1], *board)]
+            left = [card for card in holdings.hands.deck if card not in (*hands[0], *hands[1], *board)]
             return sum(self._value(side, state, (*board, card), mine) for card in left) / len(left)
         policy = self._plays[state.actor](state, board)
         column = mine if state.actor == side.position else side.theirs

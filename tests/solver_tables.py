@@ -14,9 +14,9 @@ import numpy as np
 
 from protocol.cards import Card, suit_of
 from protocol.game import Game
-from protocol.hands import SuitPermutation, permute_cards
+from protocol.hands import SuitPermutation, hands_of, permute_cards
 from protocol.state import Action
-from solver.subgame import Subgame, hands_of
+from solver.subgame import Subgame
 from solver.subgame_solver import Solver
 
 Image = tuple[tuple[Card, ...], SuitPermutation]

@@ -19,7 +19,7 @@ from blueprints.cards.exact import ExactCards
 from blueprints.container import MAGIC, Container, write_container
 from blueprints.rounding import round_nodes
 from blueprints.settings import BlueprintSettings
-from blueprints.storage import Blueprint, game_hash, quantise, quantise_nodes, write_blueprint
+from blueprints.storage import Blueprint, game_hash, quantise_nodes, write_blueprint
 from blueprints.tree import build_tree
 from protocol.errors import BlueprintError
 from protocol.game import game_text, load_game
@@ -55,6 +55,11 @@ numbers = st.one_of(
 tables = st.tuples(st.integers(1, 7), st.integers(1, 4)).flatmap(
     lambda shape: arrays(np.float32, shape, elements=numbers)
 )
+
+
+def quantise(averages: np.ndarray) -> np.ndarray:
+    """Of a single node."""
+    return quantise_nodes(averages, np.array([0, len(averages)]))
 
 
 def largest_remainders(column: list[float]) -> list[int]:

@@ -14,12 +14,12 @@ from variants import some_of
 
 from protocol.cards import Card, parse_cards
 from protocol.game import Game, load_game, parse_game
-from protocol.hands import SUIT_PERMUTATIONS, SuitPermutation, permute_cards
+from protocol.hands import SUIT_PERMUTATIONS, SuitPermutation, hands_of, permute_cards
 from protocol.state import CALL, State, apply, start
 from solver.algorithms import CFR
-from solver.boards import Board, boards_of, permutation_of
+from solver.boards import SolvedBoard, boards_of, permutation_of
 from solver.menu import parse_menu
-from solver.subgame import Subgame, hands_of
+from solver.subgame import Subgame
 from solver.subgame_solver import Solver
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
@@ -41,7 +41,7 @@ FLOPS = {
     "7c7d2c": "two-tone, paired",
     "7c7d7h": "trips",
 }
-Street = list[Board]
+Street = list[SolvedBoard]
 
 
 def everything(game: Game) -> list[np.ndarray]:
@@ -51,8 +51,7 @@ def everything(game: Game) -> list[np.ndarray]:
 def solved(
     game: Game, street: int, board: Sequence[Card], ranges: list[np.ndarray] | None = None, *, alike: bool = True
 ) -> list[Street]:
-    hands = hands_of(game)
-    return boards_of(game, street, tuple(board), hands, ranges or everything(game), alike=alike)
+    return boards_of(game, street, tuple(board), ranges or everything(game), alike=alike)
 
 
 def keeping(game: Game, board: Sequence[Card], ranges: Sequence[np.ndarray]) -> list[SuitPermutation]:
@@ -150,7 +149,7 @@ def test_every_way_to_deal_is_one_image_of_one_board(game: Game, street: int, te
     root = cards_of(game, text)
     streets = solved(game, street, root)
     group = keeping(game, root, everything(game))
-    assert streets[0] == [Board(root, 0, ((root, (0, 1, 2, 3)),))]
+    assert streets[0] == [SolvedBoard(root, 0, ((root, (0, 1, 2, 3)),))]
     for later, (before, boards) in enumerate(pairwise(streets), street + 1):
         below: list[Counter[frozenset[Card]]] = [Counter() for _ in before]
         cuts = [game.board_cards_by(each) for each in range(street, later + 1)]

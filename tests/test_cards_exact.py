@@ -7,12 +7,13 @@ from math import comb
 
 import numpy as np
 import pytest
+from reference.canonical_forms import canonical_hands
 
 from blueprints.cards.exact import ExactCards
 from machine.errors import ConfigError
 from protocol.cards import CardError
 from protocol.game import parse_game
-from protocol.hands import canonical_boards, canonical_hands
+from protocol.hands import canonical_boards
 
 
 def _game(suits, ranks, hole, board):

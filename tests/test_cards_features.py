@@ -12,6 +12,7 @@ import pytest
 from abstractions import rivers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.canonical_forms import board_keys, canonical_board
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import wasserstein_distance
 from variants import some_of
@@ -36,16 +37,7 @@ from blueprints.cards.kernels.strengths import DEAD, FULL, RIVER_STRENGTH, TURN_
 from blueprints.cards.settings import CardSettings
 from blueprints.cards.work import Work
 from protocol.cards import NUM_CARDS, parse_cards
-from protocol.hands import (
-    NUM_CLASSES,
-    SUIT_PERMUTATIONS,
-    board_keys,
-    canonical_board,
-    hand_cards,
-    hand_class,
-    parse_class,
-    parse_hand,
-)
+from protocol.hands import NUM_CLASSES, SUIT_PERMUTATIONS, hand_cards, hand_class, parse_class, parse_hand
 from protocol.kernels import rank_hands
 from protocol.ranking import hand_rank
 

@@ -13,6 +13,7 @@ import pytest
 from abstractions import SMALL, rivers, small_centroids
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.canonical_forms import board_keys
 
 from blueprints.cards import tables
 from blueprints.cards.centroids import Centroids, build_centroids, draw_hands
@@ -28,7 +29,6 @@ from protocol.errors import BlueprintError
 from protocol.hands import (
     NUM_HANDS,
     SUIT_PERMUTATIONS,
-    board_keys,
     canonical_boards,
     hand_classes_array,
     hand_permutation,

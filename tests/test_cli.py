@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from types import ModuleType
 import pytest
 from blueprint_files import HOLDEM, file_of, settings_for
 
+import bot.warm
 from blueprints.shipped import tables_folder
 from blueprints.storage import Blueprint
 from bot import cli, doctor
@@ -25,7 +27,7 @@ from protocol import kernels
 from protocol.errors import BlueprintError, Disconnected
 from protocol.game import DEFAULT_GAME, shipped_games
 from solver import warm
-from strategies.registry import STRATEGIES
+from strategies.registry import AGENTS
 
 HEAVY = {"asyncio", "numba", "numpy", "pydantic", "rich", "sqlite3", "subprocess", "uvloop"}
 FULL = Path("/dev/full")
@@ -156,12 +158,12 @@ def test_print_config_is_the_shipped_file(call):
 
 
 def test_list(call):
-    assert call("bot", "--list") == (0, "".join(f"{name}\n" for name in STRATEGIES), "")
+    assert call("bot", "--list") == (0, "".join(f"{name}\n" for name in AGENTS), "")
 
 
 def test_help_names_the_agents_and_the_game(call):
     _, out, _ = call("bot", "--help")
-    assert set(STRATEGIES) <= set(out.replace(",", " ").split())
+    assert set(AGENTS) <= set(out.replace(",", " ").split())
     assert DEFAULT_GAME in out.replace("\n", "").replace(" ", "")
 
 
@@ -182,7 +184,7 @@ def test_unknown_commands(call, command):
     assert len(err) < 400
 
 
-AGENTS, GAMES = ", ".join(STRATEGIES), ", ".join(shipped_games())
+NAMES, GAMES = ", ".join(AGENTS), ", ".join(shipped_games())
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ AGENTS, GAMES = ", ".join(STRATEGIES), ", ".join(shipped_games())
         (["localhost", "1", "2"], "unrecognized arguments: 2"),
         (["localhost", "1", "--nonsense"], "unrecognized arguments: --nonsense"),
         (["localhost", "1", "--agent"], "argument --agent: expected one argument"),
-        (["localhost", "1", "--agent", "nobody"], f"agent 'nobody' is not known: expected one of {AGENTS}"),
+        (["localhost", "1", "--agent", "nobody"], f"agent 'nobody' is not known: expected one of {NAMES}"),
         (["localhost", "1", "--game", "chess"], f"expected a .game file or one of {GAMES}"),
         (["localhost", "1", "--game", os.devnull], "missing limit or nolimit, numPlayers"),
         (["localhost", "1", "--seed", "x"], "argument --seed: 'x': expected a whole number"),
@@ -226,7 +228,7 @@ def test_bad_usage_of_bot(call, arguments, expected):
         (["deal", "m", DEFAULT_GAME, "1", "0", "a"], f"1 players: {DEFAULT_GAME} is played by 2"),
         (["deal", "m", "chess", "1", "0", "a", "b"], "expected a .game file or one of"),
         (["match", "leduc"], "the following arguments are required: AGENT"),
-        (["match", "leduc", "random", "nobody"], f"neither an executable file nor one of {AGENTS}"),
+        (["match", "leduc", "random", "nobody"], f"neither an executable file nor one of {NAMES}"),
         (["match", "leduc", "random", "random", "--hands", "0"], "argument --hands: '0': expected a number from 1"),
         (["doctor", "now"], "unrecognized arguments: now"),
         (["warm", "--json"], "unrecognized arguments: --json"),
@@ -464,7 +466,7 @@ def healthy(monkeypatch):
     """A machine on which the doctor finds nothing, whatever this one is like."""
     monkeypatch.setattr(doctor, "_MIN_MEMORY_GIB", 0.0)
     monkeypatch.setattr(doctor, "_MIN_FREE_MB", 0.0)
-    monkeypatch.setattr(doctor, "_TABLES_MB", 0.0)
+    monkeypatch.setattr(doctor, "TABLES_MB", 0.0)
     monkeypatch.setattr(doctor, "_CGROUP", Path("no such file"))
     monkeypatch.setattr("blueprints.shipped.shipped_blueprint", lambda: file_of(HOLDEM))
     monkeypatch.setattr("protocol.kernels.cached", lambda: True)
@@ -498,7 +500,7 @@ def _fail():
         ("_MIN_MEMORY_GIB", 1e9, "GiB free: expected 1000000000.0"),
         ("_cores", lambda: doctor.Finding("cores", False, "0.5 usable"), "BAD  cores          0.5 usable"),
         ("_least_versions", lambda: {"numpy": "99.1"}, ": expected 99.1 or later: pip install paratus again"),
-        ("_TABLES_MB", 1e12, " MB free: expected 1000000000000"),
+        ("TABLES_MB", 1e12, " MB free: expected 1000000000000"),
         ("tables_folder", lambda: Path("/proc/paratus"), "BAD  cache folder   /proc/paratus cannot be written: "),
         ("DEPENDENCIES", ("numpy", "no-such-distribution"), "not installed: pip install paratus again"),
         ("PACKAGES", ("protocol", "json"), "another package shadows it"),
@@ -511,8 +513,8 @@ def _fail():
 def test_the_doctor_finds_what_is_wrong(call, monkeypatch, tmp_path, name, value, expected):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     if name != "warm_up":
-        monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
-    monkeypatch.setattr(doctor, name, value)
+        monkeypatch.setattr(bot.warm, "warm_up", lambda: 0.0)
+    monkeypatch.setattr(bot.warm if name == "warm_up" else doctor, name, value)
     code, out, err = call("doctor")
     assert code == 1
     assert err == ""
@@ -528,7 +530,7 @@ def test_the_doctor_says_what_is_cold_and_what_it_costs(call, monkeypatch, tmp_p
     """And builds none of it, but hand ranking: then it says that it does."""
     cache = tmp_path / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
+    monkeypatch.setattr(bot.warm, "warm_up", lambda: 0.0)
     monkeypatch.setattr("protocol.kernels.cached", lambda: False)
     monkeypatch.setattr("solver.warm.cached", lambda: False)
     code, out, err = call("doctor")
@@ -572,7 +574,7 @@ def test_the_doctor_knows_the_versions_that_are_asked_for(monkeypatch):
 
 @pytest.mark.usefixtures("healthy")
 def test_a_missing_uvloop_is_no_fault(call, monkeypatch):
-    monkeypatch.setattr(doctor, "warm_up", lambda: 0.0)
+    monkeypatch.setattr(bot.warm, "warm_up", lambda: 0.0)
 
     def missing(name):
         if name == "uvloop":
@@ -596,6 +598,20 @@ def test_warm(call):
     assert float(again.split("ready after ")[1].split()[0]) < 1.0  # nothing is left to do
 
 
+def test_warm_prepares_what_an_agent_needs_alone(call, monkeypatch):
+    prepared = []
+    for name, part in PARTS.items():
+        recording = dataclasses.replace(part, prepare=lambda required, name=name: prepared.append((name, required)))
+        monkeypatch.setitem(PARTS, name, recording)
+    assert call("warm", "--agent", "random")[0] == 0
+    assert prepared == [("ranking", True)]
+    assert call("warm", "--agent", "nested")[0] == 0
+    assert prepared[1:] == [("ranking", True), ("solver", True)]
+    assert {part for spec in AGENTS.values() for part in spec.kernels} == {*PARTS}
+    assert "expected one of" in call("warm", "--agent", "nobody")[2]
+    assert "expected one of them" in call("warm", "solver", "--agent", "random")[2]
+
+
 def test_warm_fails_if_the_blueprint_that_was_asked_for_is_not_there(call, monkeypatch, tmp_path):
     """Whoever names no part takes what there is."""
     monkeypatch.setattr("blueprints.shipped.resources.files", lambda package: tmp_path)
@@ -603,7 +619,7 @@ def test_warm_fails_if_the_blueprint_that_was_asked_for_is_not_there(call, monke
     assert code == 2
     assert one_line(err).startswith(f"paratus warm: {tmp_path}")
     assert "train one (`paratus blueprint train`)" in err
-    monkeypatch.setattr("bot.warm.PARTS", ("blueprint",))
+    monkeypatch.setattr("bot.warm.PARTS", {"blueprint": PARTS["blueprint"]})
     code, _, err = call("warm")
     assert code == 0
     assert one_line(err).startswith(f"blueprint: {tmp_path}")

@@ -10,10 +10,10 @@ import pytest
 from random_play import Match, play_match, random_game
 from records import Record
 
-from protocol.client import TRANSITIONS, Client, Event, Phase
+from protocol.client import TRANSITIONS, Client, ClientPhase, Event
 from protocol.errors import IllegalAction, LocalProtocolError, ProtocolError, RemoteProtocolError
 from protocol.game import load_game
-from protocol.lines import TOO_LONG, LineBuffer
+from protocol.line_buffer import TOO_LONG, LineBuffer
 from protocol.state import CALL, FOLD, Raise
 from protocol.wire import MAX_LINE_BYTES, MatchState, parse_action
 
@@ -34,23 +34,23 @@ def opened() -> Client:
     return client
 
 
-def client_in(phase: Phase) -> Client:
+def client_in(phase: ClientPhase) -> Client:
     """A client brought to `phase` by what is open to everyone."""
-    if phase is Phase.NEW:
+    if phase is ClientPhase.NEW:
         return Client(GAME)
     client = opened()
-    if phase is Phase.ACTING:
+    if phase is ClientPhase.ACTING:
         client.receive(OURS)
-    elif phase is Phase.CLOSED:
+    elif phase is ClientPhase.CLOSED:
         client.closed()
-    elif phase is Phase.BROKEN:
+    elif phase is ClientPhase.BROKEN:
         with suppress(RemoteProtocolError):
             client.receive("MATCHSTATE")
     assert client.phase is phase
     return client
 
 
-PAIRS = list(product(Phase, Event))
+PAIRS = list(product(ClientPhase, Event))
 HAPPENS = {
     Event.HELLO: lambda client: client.hello(),
     Event.WATCH: lambda client: client.receive(THEIRS),
@@ -61,24 +61,24 @@ HAPPENS = {
 }
 
 # What the module's opening says, from outside: the phase afterwards, or the error and the phase it leaves.
-OUTCOMES: dict[tuple[Phase, Event], tuple[Phase, type[ProtocolError] | None]] = {
-    (Phase.NEW, Event.HELLO): (Phase.WATCHING, None),
-    (Phase.NEW, Event.CLOSE): (Phase.CLOSED, None),
-    (Phase.WATCHING, Event.WATCH): (Phase.WATCHING, None),
-    (Phase.WATCHING, Event.TURN): (Phase.ACTING, None),
-    (Phase.WATCHING, Event.CLOSE): (Phase.CLOSED, None),
-    (Phase.WATCHING, Event.BREAK): (Phase.BROKEN, RemoteProtocolError),
-    (Phase.ACTING, Event.ACT): (Phase.WATCHING, None),
-    (Phase.ACTING, Event.CLOSE): (Phase.CLOSED, None),
-    (Phase.ACTING, Event.BREAK): (Phase.BROKEN, RemoteProtocolError),
+OUTCOMES: dict[tuple[ClientPhase, Event], tuple[ClientPhase, type[ProtocolError] | None]] = {
+    (ClientPhase.NEW, Event.HELLO): (ClientPhase.WATCHING, None),
+    (ClientPhase.NEW, Event.CLOSE): (ClientPhase.CLOSED, None),
+    (ClientPhase.WATCHING, Event.WATCH): (ClientPhase.WATCHING, None),
+    (ClientPhase.WATCHING, Event.TURN): (ClientPhase.ACTING, None),
+    (ClientPhase.WATCHING, Event.CLOSE): (ClientPhase.CLOSED, None),
+    (ClientPhase.WATCHING, Event.BREAK): (ClientPhase.BROKEN, RemoteProtocolError),
+    (ClientPhase.ACTING, Event.ACT): (ClientPhase.WATCHING, None),
+    (ClientPhase.ACTING, Event.CLOSE): (ClientPhase.CLOSED, None),
+    (ClientPhase.ACTING, Event.BREAK): (ClientPhase.BROKEN, RemoteProtocolError),
     # The dealer goes on although it is our turn: that breaks the conversation.
-    (Phase.ACTING, Event.WATCH): (Phase.BROKEN, RemoteProtocolError),
-    (Phase.ACTING, Event.TURN): (Phase.BROKEN, RemoteProtocolError),
+    (ClientPhase.ACTING, Event.WATCH): (ClientPhase.BROKEN, RemoteProtocolError),
+    (ClientPhase.ACTING, Event.TURN): (ClientPhase.BROKEN, RemoteProtocolError),
 }
 
 
 @pytest.mark.parametrize(("phase", "event"), PAIRS)
-def test_every_phase_and_event_from_outside(phase: Phase, event: Event) -> None:
+def test_every_phase_and_event_from_outside(phase: ClientPhase, event: Event) -> None:
     """Pairs that OUTCOMES does not name are our own mistake: refused, and nothing changes."""
     client = client_in(phase)
     after, error = OUTCOMES.get((phase, event), (phase, LocalProtocolError))
@@ -93,7 +93,7 @@ def test_every_phase_and_event_from_outside(phase: Phase, event: Event) -> None:
 
 
 @pytest.mark.parametrize(("phase", "event"), PAIRS)
-def test_every_phase_and_event_of_the_table(phase: Phase, event: Event) -> None:
+def test_every_phase_and_event_of_the_table(phase: ClientPhase, event: Event) -> None:
     client = client_in(phase)
     after = TRANSITIONS.get((phase, event))
     if after is None:
@@ -107,11 +107,11 @@ def test_every_phase_and_event_of_the_table(phase: Phase, event: Event) -> None:
 
 def test_table_says_what_its_theory_says() -> None:
     """Closed and broken are final, every open phase can close and break, and every phase is reached."""
-    assert not [phase for phase, _ in TRANSITIONS if phase in (Phase.CLOSED, Phase.BROKEN)]
-    for phase in (Phase.NEW, Phase.WATCHING, Phase.ACTING):
-        assert TRANSITIONS[phase, Event.CLOSE] is Phase.CLOSED
-        assert TRANSITIONS[phase, Event.BREAK] is Phase.BROKEN
-    assert {Phase.NEW, *TRANSITIONS.values()} == set(Phase)
+    assert not [phase for phase, _ in TRANSITIONS if phase in (ClientPhase.CLOSED, ClientPhase.BROKEN)]
+    for phase in (ClientPhase.NEW, ClientPhase.WATCHING, ClientPhase.ACTING):
+        assert TRANSITIONS[phase, Event.CLOSE] is ClientPhase.CLOSED
+        assert TRANSITIONS[phase, Event.BREAK] is ClientPhase.BROKEN
+    assert {ClientPhase.NEW, *TRANSITIONS.values()} == set(ClientPhase)
     assert {event for _, event in TRANSITIONS} == set(Event)
 
 
@@ -125,7 +125,7 @@ def test_version_is_the_first_thing_said() -> None:
 def test_first_state_may_lie_in_the_middle_of_a_hand() -> None:
     client = opened()
     client.receive("MATCHSTATE:0:7:r300c/cr600:3c4d|/6d7hAs")
-    assert client.phase is Phase.ACTING
+    assert client.phase is ClientPhase.ACTING
     assert client.act(Raise(1200)) == b"MATCHSTATE:0:7:r300c/cr600:3c4d|/6d7hAs:r1200\r\n"
     client.receive("MATCHSTATE:0:7:r300c/cr600r1200:3c4d|/6d7hAs")
     client.receive("MATCHSTATE:0:7:r300c/cr600r1200f:3c4d|/6d7hAs")
@@ -136,7 +136,7 @@ def test_first_state_may_lie_in_the_middle_of_a_hand() -> None:
 def test_first_state_may_be_the_end_of_a_hand() -> None:
     client = opened()
     client.receive("MATCHSTATE:0:7:r300f:3c4d|")
-    assert (client.phase, client.hands_finished, client.in_hand) == (Phase.WATCHING, 1, False)
+    assert (client.phase, client.hands_finished, client.in_hand) == (ClientPhase.WATCHING, 1, False)
 
 
 def test_comments_change_nothing() -> None:
@@ -146,7 +146,7 @@ def test_comments_change_nothing() -> None:
         assert client.receive(f";{comment}") is None
     client.receive(OURS)
     assert client.receive("# still yours") is None
-    assert client.phase is Phase.ACTING
+    assert client.phase is ClientPhase.ACTING
     assert client.act(CALL) == f"{OURS}:c\r\n".encode()
     assert client.receive("# after the answer") is None
     client.receive("MATCHSTATE:1:0:c:|9d6c")
@@ -158,7 +158,7 @@ def test_illegal_action_of_ours_is_refused_before_anything_is_sent() -> None:
     for action in (Raise(199), Raise(20_001), Raise(0)):
         with pytest.raises(IllegalAction):
             client.act(action)
-        assert client.phase is Phase.ACTING
+        assert client.phase is ClientPhase.ACTING
     assert client.act(FOLD) == f"{OURS}:f\r\n".encode()
     with pytest.raises(LocalProtocolError, match="an action while the conversation is waiting for the dealer"):
         client.act(CALL)
@@ -178,7 +178,7 @@ def test_end_of_the_connection() -> None:
     for late in (lambda: client.receive(THEIRS), lambda: client.act(CALL), client.closed, client.hello):
         with pytest.raises(LocalProtocolError):
             late()
-    assert client.phase is Phase.CLOSED
+    assert client.phase is ClientPhase.CLOSED
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -197,7 +197,7 @@ def test_a_line_too_long_breaks_the_conversation() -> None:
     client = opened()
     with pytest.raises(RemoteProtocolError, match=f"a line longer than {MAX_LINE_BYTES} bytes"):
         client.receive(TOO_LONG)
-    assert client.phase is Phase.BROKEN
+    assert client.phase is ClientPhase.BROKEN
 
 
 # --- A lying dealer -------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_lies_are_noticed(lines: list[str], reason: str) -> None:
     client = opened()
     for line in lines[:-1]:
         if line.startswith(">"):
-            assert client.phase is Phase.ACTING
+            assert client.phase is ClientPhase.ACTING
             client.act(Raise(int(line[2:])) if line[1] == "r" else CALL)
         else:
             assert client.receive(line) is not None
@@ -280,7 +280,7 @@ def test_lies_are_noticed(lines: list[str], reason: str) -> None:
         client.receive(lines[-1])
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert client.phase is Phase.BROKEN
+    assert client.phase is ClientPhase.BROKEN
     with pytest.raises(LocalProtocolError):
         client.receive(THEIRS)
 
@@ -319,7 +319,7 @@ def noticed_at(record: Record, lines: list[tuple[str, str]]) -> int:
             except RemoteProtocolError:
                 return index
             assert seen is not None
-        elif client.phase is Phase.ACTING:
+        elif client.phase is ClientPhase.ACTING:
             client.act(parse_action(text.rpartition(":")[2], seen.state))
     return len(lines)
 

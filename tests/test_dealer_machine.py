@@ -10,13 +10,13 @@ import pytest
 from random_play import Match, play_match, random_game
 
 from machine.errors import ParatusError
-from protocol.dealer import Dealer, Logged, Phase, Report, Tell, Transacted
+from protocol.bot_replies import BAD_STATE, UNREQUESTED
+from protocol.dealer import Dealer, DealerPhase, Logged, Report, Tell, Transacted
 from protocol.dealing import CardStream
 from protocol.errors import LocalProtocolError
 from protocol.game import Game, load_game
-from protocol.lines import TOO_LONG
+from protocol.line_buffer import TOO_LONG
 from protocol.log import Limits, LogError, MatchHeader, parse_score_line, parse_state_line, state_line
-from protocol.replies import BAD_STATE, UNREQUESTED
 from protocol.wire import MatchState, match_state_text, parse_match_state, view
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
@@ -39,13 +39,13 @@ def call(match: Match, after_us: int = 0) -> None:
 # --- Phases ---------------------------------------------------------------------------------------------------------
 
 
-def match_in(phase: Phase) -> Match:
+def match_in(phase: DealerPhase) -> Match:
     match = new_match(hands=1)
-    if phase in (Phase.PLAYING, Phase.OVER):
+    if phase in (DealerPhase.PLAYING, DealerPhase.OVER):
         match.greet()
-    if phase is Phase.OVER:
+    if phase is DealerPhase.OVER:
         fold(match)
-    if phase is Phase.FAILED:
+    if phase is DealerPhase.FAILED:
         match.receive("hello")
     assert match.dealer.phase is phase
     return match
@@ -64,33 +64,33 @@ HAPPENS: dict[str, Callable[[Match], None]] = {
     "resume": lambda match: match.dealer.resume([]) and None,
 }
 
-AFTERWARDS: dict[tuple[Phase, str], Phase | None] = {
-    (Phase.GREETING, "version"): Phase.GREETING,
-    (Phase.GREETING, "both versions"): Phase.PLAYING,
-    (Phase.GREETING, "garbage"): Phase.FAILED,
-    (Phase.GREETING, "too long"): Phase.FAILED,
-    (Phase.GREETING, "comment"): Phase.FAILED,
-    (Phase.GREETING, "answer"): Phase.FAILED,
-    (Phase.GREETING, "last answer"): Phase.FAILED,
-    (Phase.GREETING, "expire"): Phase.FAILED,
-    (Phase.GREETING, "lost"): Phase.FAILED,
-    (Phase.GREETING, "resume"): Phase.GREETING,
-    (Phase.PLAYING, "version"): Phase.PLAYING,
-    (Phase.PLAYING, "both versions"): Phase.PLAYING,
-    (Phase.PLAYING, "garbage"): Phase.PLAYING,
-    (Phase.PLAYING, "too long"): Phase.PLAYING,
-    (Phase.PLAYING, "comment"): Phase.PLAYING,
-    (Phase.PLAYING, "answer"): Phase.PLAYING,
-    (Phase.PLAYING, "last answer"): Phase.OVER,
-    (Phase.PLAYING, "expire"): Phase.FAILED,
-    (Phase.PLAYING, "lost"): Phase.FAILED,
-    (Phase.PLAYING, "resume"): None,
+AFTERWARDS: dict[tuple[DealerPhase, str], DealerPhase | None] = {
+    (DealerPhase.GREETING, "version"): DealerPhase.GREETING,
+    (DealerPhase.GREETING, "both versions"): DealerPhase.PLAYING,
+    (DealerPhase.GREETING, "garbage"): DealerPhase.FAILED,
+    (DealerPhase.GREETING, "too long"): DealerPhase.FAILED,
+    (DealerPhase.GREETING, "comment"): DealerPhase.FAILED,
+    (DealerPhase.GREETING, "answer"): DealerPhase.FAILED,
+    (DealerPhase.GREETING, "last answer"): DealerPhase.FAILED,
+    (DealerPhase.GREETING, "expire"): DealerPhase.FAILED,
+    (DealerPhase.GREETING, "lost"): DealerPhase.FAILED,
+    (DealerPhase.GREETING, "resume"): DealerPhase.GREETING,
+    (DealerPhase.PLAYING, "version"): DealerPhase.PLAYING,
+    (DealerPhase.PLAYING, "both versions"): DealerPhase.PLAYING,
+    (DealerPhase.PLAYING, "garbage"): DealerPhase.PLAYING,
+    (DealerPhase.PLAYING, "too long"): DealerPhase.PLAYING,
+    (DealerPhase.PLAYING, "comment"): DealerPhase.PLAYING,
+    (DealerPhase.PLAYING, "answer"): DealerPhase.PLAYING,
+    (DealerPhase.PLAYING, "last answer"): DealerPhase.OVER,
+    (DealerPhase.PLAYING, "expire"): DealerPhase.FAILED,
+    (DealerPhase.PLAYING, "lost"): DealerPhase.FAILED,
+    (DealerPhase.PLAYING, "resume"): None,
 }
 """The phase after each event; None, and whatever is not named, is the driver's mistake and changes nothing."""
 
 
-@pytest.mark.parametrize(("phase", "event"), list(product(Phase, HAPPENS)))
-def test_every_phase_and_event(phase: Phase, event: str) -> None:
+@pytest.mark.parametrize(("phase", "event"), list(product(DealerPhase, HAPPENS)))
+def test_every_phase_and_event(phase: DealerPhase, event: str) -> None:
     match = match_in(phase)
     before = (match.dealer.reason, list(match.dealer.totals), match.dealer.hands_played)
     after = AFTERWARDS.get((phase, event))
@@ -102,12 +102,12 @@ def test_every_phase_and_event(phase: Phase, event: str) -> None:
     else:
         HAPPENS[event](match)
         assert match.dealer.phase is after
-        assert bool(match.dealer.reason) == (after is Phase.FAILED)
+        assert bool(match.dealer.reason) == (after is DealerPhase.FAILED)
         assert "\n" not in match.dealer.reason
 
 
-@pytest.mark.parametrize("phase", [Phase.OVER, Phase.FAILED])
-def test_nobody_acts_and_nothing_is_due_at_the_end(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", [DealerPhase.OVER, DealerPhase.FAILED])
+def test_nobody_acts_and_nothing_is_due_at_the_end(phase: DealerPhase) -> None:
     dealer = match_in(phase).dealer
     for ask in (lambda: dealer.acting_seat, lambda: dealer.deadline_us):
         with pytest.raises(LocalProtocolError, match=f"no seat is acting: the match is {phase.value}"):
@@ -116,7 +116,7 @@ def test_nobody_acts_and_nothing_is_due_at_the_end(phase: Phase) -> None:
 
 def test_a_match_of_no_hands_is_over_once_greeted() -> None:
     match = new_match(hands=0).greet()
-    assert match.dealer.phase is Phase.OVER
+    assert match.dealer.phase is DealerPhase.OVER
     assert match.log == ["SCORE:0|0:bot0|bot1"]
     assert match.told == [[], []]
 
@@ -133,7 +133,7 @@ def test_versions_that_are_ours(line: str) -> None:
     assert match.dealer.acting_seat == 1
     assert match.reports == []
     match.receive(line)
-    assert match.dealer.phase is Phase.PLAYING
+    assert match.dealer.phase is DealerPhase.PLAYING
     assert match.reports == ["STARTED at 0.000000"]
 
 
@@ -145,7 +145,7 @@ def test_another_version_is_complained_about_and_tolerated(line: str) -> None:
     assert match.reports == ["ERROR: this server is currently using version 2.0.0"]
     assert match.dealer.acting_seat == 1
     match.receive("VERSION:2.0.0")
-    assert match.dealer.phase is Phase.PLAYING
+    assert match.dealer.phase is DealerPhase.PLAYING
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_bad_versions_end_the_match(line: str) -> None:
     match = new_match()
     match.receive("VERSION:2.0.0")
     match.receive(line)
-    assert match.dealer.phase is Phase.FAILED
+    assert match.dealer.phase is DealerPhase.FAILED
     assert match.reports == [f"ERROR: invalid version string {line}"]
     assert match.dealer.reason.startswith("seat 2 (bot1) sent ")
     assert match.dealer.reason.endswith(" instead of VERSION:2.0.0")
@@ -182,11 +182,11 @@ def test_the_response_limit() -> None:
     match = new_match(limits=LIMITS).greet()
     assert match.dealer.deadline_us == 1_000_000
     call(match, 1_000_000)
-    assert match.dealer.phase is Phase.PLAYING
+    assert match.dealer.phase is DealerPhase.PLAYING
     assert match.dealer.acting_seat == 0
     assert match.dealer.deadline_us == 2_000_000
     call(match, 1_000_001)
-    assert match.dealer.phase is Phase.FAILED
+    assert match.dealer.phase is DealerPhase.FAILED
     assert match.dealer.reason == "seat 1 (bot0) ran out of time in hand 0"
     assert match.reports[-1] == "ERROR: seat 1 ran out of time"
     assert len(match.transactions) == 1
@@ -223,7 +223,7 @@ def test_the_hand_limit_ends_the_match() -> None:
     call(match)
     call(match)
     match.carry_out(match.dealer.expire(match.dealer.deadline_us))
-    assert match.dealer.phase is Phase.FAILED
+    assert match.dealer.phase is DealerPhase.FAILED
     assert match.dealer.reason == "seat 2 (bot1) ran out of time in hand 0"
     assert match.reports[-1] == "ERROR: seat 2 ran out of time"
 
@@ -250,7 +250,7 @@ def test_the_match_limit_counts_every_hand_of_a_seat() -> None:
         else:
             assert match.dealer.deadline_us == match.now_us + 700_000
             fold(match, 700_001)
-    assert match.dealer.phase is Phase.FAILED
+    assert match.dealer.phase is DealerPhase.FAILED
     assert match.dealer.reason == "seat 2 (bot1) ran out of time in hand 2"
     assert not [line for line in match.log if line.startswith("SCORE")]
 
@@ -269,7 +269,7 @@ def test_a_version_that_never_comes() -> None:
     match = new_match()
     match.receive("VERSION:2.0.0")
     match.carry_out(match.dealer.expire(10**9))
-    assert match.dealer.phase is Phase.FAILED
+    assert match.dealer.phase is DealerPhase.FAILED
     assert match.reports == ["ERROR: could not read version string from seat 2"]
     assert match.dealer.reason == "seat 2 (bot1) sent no version line in time"
 
@@ -291,7 +291,7 @@ def test_ignored_lines_neither_stop_nor_restart_the_clock() -> None:
     assert match.dealer.deadline_us == match.now_us + 600_000
     late = new_match(limits=LIMITS).greet()
     late.receive("hello", 1_000_001)
-    assert late.dealer.phase is Phase.FAILED
+    assert late.dealer.phase is DealerPhase.FAILED
 
 
 def test_a_clock_that_stands_still_or_steps_back_costs_nothing() -> None:
@@ -310,7 +310,7 @@ def test_the_clock_starts_when_the_states_are_written() -> None:
     match.dealer.mark_sent(300_000)
     assert match.dealer.deadline_us == 1_300_000
     match.dealer.receive(f"{match.question}:c", 1_300_000)
-    assert match.dealer.phase is Phase.PLAYING
+    assert match.dealer.phase is DealerPhase.PLAYING
 
 
 # --- Lost seats -----------------------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def test_a_lost_seat_ends_the_match_with_its_reason() -> None:
     match = new_match(limits=LIMITS).greet()
     call(match)
     match.carry_out(match.dealer.lost(match.dealer.acting_seat, 250_000, "disconnected"))
-    assert match.dealer.phase is Phase.FAILED
+    assert match.dealer.phase is DealerPhase.FAILED
     assert match.dealer.reason == "seat 1 (bot0) disconnected in hand 0"
     assert match.reports[-2:] == [
         "ERROR: could not get action from seat 1",
@@ -344,10 +344,10 @@ def test_the_first_reason_stays() -> None:
     with pytest.raises(LocalProtocolError):
         match.dealer.lost(match.names.index("bot0"), 0, "disconnected too")
     assert match.dealer.reason == reason
-    over = match_in(Phase.OVER)
+    over = match_in(DealerPhase.OVER)
     with pytest.raises(LocalProtocolError):
         over.dealer.lost(over.names.index("bot0"), 0, "disconnected")
-    assert over.dealer.phase is Phase.OVER
+    assert over.dealer.phase is DealerPhase.OVER
 
 
 # --- Names and seats ------------------------------------------------------------------------------------------------
@@ -433,7 +433,7 @@ def test_random_matches(seed: int) -> None:
     match = Match(game, hands=8, seed=seed, fixed=seed % 4 == 0)
     play_match(rng, match)
     dealer = match.dealer
-    assert dealer.phase is Phase.OVER
+    assert dealer.phase is DealerPhase.OVER
     assert dealer.hands_played == 8
     scale = max(1, max(map(abs, dealer.totals)))
     assert abs(sum(dealer.totals)) <= 1e-9 * scale
@@ -480,7 +480,7 @@ def test_effects_come_in_the_order_of_the_reference() -> None:
 
 def test_seconds_are_reported_every_hundred_hands() -> None:
     match = new_match(hands=201).greet()
-    while match.dealer.phase is Phase.PLAYING:
+    while match.dealer.phase is DealerPhase.PLAYING:
         fold(match)
     assert sum(report.startswith("Seconds cumulatively") for report in match.reports) == 3 * 2
 
@@ -500,10 +500,14 @@ def test_a_match_resumes_at_every_action(seed: int) -> None:
         finished = match.dealer.resume(whole.transactions[:cut])
         assert [state_line(record) for record in finished] == whole.log[: len(finished)]
         match.greet()
-        assert match.told[0][0] in whole.told[0] if cut < len(whole.transactions) else match.dealer.phase is Phase.OVER
+        assert (
+            match.told[0][0] in whole.told[0]
+            if cut < len(whole.transactions)
+            else match.dealer.phase is DealerPhase.OVER
+        )
         for line in whole.transactions[cut:]:
             match.receive(f"{match.question}:{line.split()[0]}")
-        assert match.dealer.phase is Phase.OVER
+        assert match.dealer.phase is DealerPhase.OVER
         assert whole.log[: len(finished)] + match.log == whole.log
         assert match.dealer.totals == whole.dealer.totals
 
@@ -519,7 +523,7 @@ def test_time_already_spent_is_resumed() -> None:
     spent.greet()
     assert spent.dealer.deadline_us < 0
     call(spent)
-    assert spent.dealer.phase is Phase.FAILED
+    assert spent.dealer.phase is DealerPhase.FAILED
     assert spent.dealer.reason == "seat 2 (bot1) ran out of time in hand 0"
 
 
@@ -555,5 +559,5 @@ def test_a_finished_match_resumes_to_its_score() -> None:
     match = new_match()
     assert len(match.dealer.resume(f"f {hand} 1.000000 1.000000" for hand in range(3))) == 3
     match.greet()
-    assert match.dealer.phase is Phase.OVER
+    assert match.dealer.phase is DealerPhase.OVER
     assert match.log == ["SCORE:50|-50:bot0|bot1"]

@@ -25,13 +25,13 @@ from random_play import Match, random_action
 from records import DATA, RECORDS, Record, read_record
 
 from machine.errors import ParatusError
+from protocol.bot_replies import Answered, AskedState, Ignored, read_reply
 from protocol.cards import cards_text, parse_cards
-from protocol.client import Client
-from protocol.client import Phase as ClientPhase
-from protocol.dealer import Phase
+from protocol.client import Client, ClientPhase
+from protocol.dealer import DealerPhase
 from protocol.errors import LocalProtocolError, RemoteProtocolError
 from protocol.game import game_text, parse_game, shipped_games
-from protocol.lines import TOO_LONG, LineBuffer
+from protocol.line_buffer import TOO_LONG, LineBuffer
 from protocol.log import (
     LogError,
     parse_header,
@@ -42,7 +42,6 @@ from protocol.log import (
     state_line,
     transaction_line,
 )
-from protocol.replies import Answered, Ignored, Question, read_reply
 from protocol.state import Deal, State, check, replay
 from protocol.wire import VERSION_LINE, WireError, match_state_text, parse_action, parse_match_state, reply_text
 
@@ -199,11 +198,11 @@ def lines_of(kind: str) -> tuple[tuple[str, bytes], ...]:
 
 
 @cache
-def asked_at(name: str, line: bytes) -> tuple[Question, str]:
+def asked_at(name: str, line: bytes) -> tuple[AskedState, str]:
     """The question that a recorded reply answers, and the action it gives."""
     text, _, action = line.decode().rpartition(":")
     seen = parse_match_state(text, record_of(name).game)
-    return Question(text, seen.position, seen.hand, seen.state, seen.deal), action
+    return AskedState(text, seen.position, seen.hand, seen.state, seen.deal), action
 
 
 class Fuzz:
@@ -444,7 +443,7 @@ def fuzz_clients(fuzz: Fuzz) -> None:
 def fuzz_dealers(fuzz: Fuzz) -> None:
     """A match that gets a corrupted line before every answer, and a corrupted version now and then."""
     rng, match = fuzz.rng, fuzz.match
-    if match is None or match.dealer.phase is not Phase.PLAYING:
+    if match is None or match.dealer.phase is not DealerPhase.PLAYING:
         name = rng.choice(sorted(RECORDS))
         match = fuzz.match = Match(record_of(name).game, hands=150, seed=fuzz.inputs).greet()
     dealer, told = match.dealer, match.question
@@ -458,19 +457,19 @@ def fuzz_dealers(fuzz: Fuzz) -> None:
         effects = dealer.receive(line, match.now_us)
         assert effects
         match.carry_out(effects)
-        assert dealer.phase in (Phase.PLAYING, Phase.OVER)
+        assert dealer.phase in (DealerPhase.PLAYING, DealerPhase.OVER)
         assert abs(sum(dealer.totals)) < 1e-6
         for text in match.log[logged:]:
             if text.startswith("STATE:"):
                 assert abs(sum(parse_state_line(text, dealer.game).values)) < 1e-5
-        if dealer.phase is Phase.PLAYING and dealer.acting_seat == acting and match.question == told:
+        if dealer.phase is DealerPhase.PLAYING and dealer.acting_seat == acting and match.question == told:
             return "ignored"
         return "accepted"
 
     fuzz.run(line, read)
-    if match.dealer.phase is Phase.PLAYING and match.question == told:
+    if match.dealer.phase is DealerPhase.PLAYING and match.question == told:
         match.receive(valid)
-        assert dealer.phase is Phase.OVER or match.question != told or dealer.acting_seat != acting
+        assert dealer.phase is DealerPhase.OVER or match.question != told or dealer.acting_seat != acting
 
 
 def fuzz_versions(fuzz: Fuzz) -> None:
@@ -480,12 +479,12 @@ def fuzz_versions(fuzz: Fuzz) -> None:
 
     def read() -> str:
         # The machine is left as it was: only its greeting is asked.
-        match.dealer.phase, match.dealer._greeted, match.dealer.reason = Phase.GREETING, 0, ""
+        match.dealer.phase, match.dealer._greeted, match.dealer.reason = DealerPhase.GREETING, 0, ""
         effects = match.dealer.receive(line, 0)
-        if match.dealer.phase is Phase.GREETING:
+        if match.dealer.phase is DealerPhase.GREETING:
             assert match.dealer.acting_seat == 1
             return "accepted"
-        assert match.dealer.phase is Phase.FAILED
+        assert match.dealer.phase is DealerPhase.FAILED
         assert effects
         assert match.dealer.reason.startswith("seat 1 (bot0) sent ")
         assert "\n" not in match.dealer.reason

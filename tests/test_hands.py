@@ -5,23 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
 from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.canonical_forms import board_keys, canonical_board, canonical_hands
 
 from protocol.cards import NUM_CARDS, CardError, deck, parse_card, parse_cards
+from protocol.game import Game
 from protocol.hands import (
     NUM_CLASSES,
     NUM_HANDS,
     SUIT_PERMUTATIONS,
-    board_keys,
-    canonical_board,
     canonical_boards,
-    canonical_hands,
     canonical_hole_board,
     class_text,
     hand_cards,
@@ -31,6 +30,8 @@ from protocol.hands import (
     hand_index,
     hand_permutation,
     hand_text,
+    hands_of,
+    holdem_hands,
     parse_class,
     parse_hand,
     permute_cards,
@@ -49,7 +50,65 @@ def test_the_definitions_load_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", check], check=False, timeout=60).returncode == 0
 
 
-# --- Hands and classes
+# --- The hands of a deck
+
+
+def _game(suits, ranks, hole, name="any"):
+    return Game(True, 2, 1, (1, 2), (9, 9), (0,), (), (255,), suits, ranks, hole, (0,), name)
+
+
+DECKS = {"4 cards": (4, 1, 1), "6 cards": (2, 3, 1), "12 cards": (3, 4, 2), "20 cards, 3 held": (4, 5, 3)}
+
+
+@pytest.mark.parametrize("shape", DECKS.values(), ids=DECKS)
+def test_hands_of_a_deck_are_in_order_of_their_highest_card_then_the_next(shape):
+    hands, cards = hands_of(_game(*shape)), sorted(deck(*shape[:2]))
+    assert list(hands) == sorted(combinations(cards, shape[2]), key=lambda hole: hole[::-1])
+    assert (len(hands), hands[0], hands[-1]) == (len(list(hands)), tuple(cards[: shape[2]]), tuple(cards[-shape[2] :]))
+    assert hands.deck == tuple(cards)
+    assert hands.cards.tolist() == [list(hand) for hand in hands]
+    assert hands.cards.dtype == np.uint8
+    for column, hand in enumerate(hands):
+        assert {hands.column(order) for order in permutations(hand)} == {column}
+
+
+@pytest.mark.parametrize("shape", DECKS.values(), ids=DECKS)
+def test_hands_that_dead_cards_leave_and_hands_that_can_be_held_at_once(shape):
+    hands = hands_of(_game(*shape))
+    assert hands.holding.shape == (NUM_CARDS, len(hands))
+    assert hands.holding.tolist() == [[card in hand for hand in hands] for card in range(NUM_CARDS)]
+    assert hands.compatible.tolist() == [[float(not {*mine} & {*theirs}) for theirs in hands] for mine in hands]
+    assert hands.compatible.dtype == np.float32
+    assert hands.live(()).all()
+    rng = np.random.default_rng(7)
+    for number in range(len(hands.deck) + 1):
+        dead = rng.permutation(hands.deck)[:number]
+        expected = [not {*hand} & {*dead.tolist()} for hand in hands]
+        assert hands.live(dead).tolist() == hands.live(tuple(dead[::-1].tolist())).tolist() == expected
+
+
+def test_the_hands_of_holdem_have_the_hand_index_as_their_column():
+    hands = holdem_hands()
+    assert hands is hands_of(_game(4, 13, 2)) is hands_of(_game(4, 13, 2, "another"))
+    assert [hand_index(low, high) for low, high in hands] == list(range(NUM_HANDS)) == list(range(len(hands)))
+    assert np.array_equal(hand_cards_array(), hands.cards[:, ::-1])
+    assert int(hands.compatible.sum()) == NUM_HANDS * comb(50, 2)
+
+
+def test_the_arrays_of_hands_are_everybodys_and_cannot_be_written():
+    hands = hands_of(_game(3, 4, 2))
+    for array in (hands.cards, hands.holding, hands.compatible, hands.live(hands[0])):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize("text", ["", "As", "AsKh9d", "2c3c"])
+def test_cards_that_are_no_hand_of_the_deck_have_no_column(text):
+    with pytest.raises(CardError, match="is no hand of 2 cards of this deck"):
+        hands_of(_game(3, 4, 2)).column(parse_cards(text))
+
+
+# --- The 1,326 and their classes
 
 
 def test_hands_are_the_pairs_of_cards_by_high_then_low():

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from dealer_tools.lbr.equity import Equities
-from dealer_tools.lbr.response import LocalBestResponse, RangeError, _chips, after, showdown_chips
+from dealer_tools.lbr.response import EmptyRange, LocalBestResponse, _chips, after, showdown_chips
 from dealer_tools.lbr.settings import Setting, offered
 from machine.errors import ConfigError
 from protocol.cards import Card, parse_cards
 from protocol.game import DEFAULT_GAME, load_game, parse_game
-from protocol.hands import NUM_HANDS, hand_cards, hand_index, parse_hand
+from protocol.hands import NUM_HANDS, hand_cards, hand_index, hands_of, parse_hand
 from protocol.kernels import rank_runouts
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Action, Raise, action_text, apply, start
 from protocol.wire import read_betting
-from strategies.policy import Origin, Policy, alike, holes_of, round_columns
+from strategies.policy import Origin, Policy, alike, round_columns
 
 HOLDEM = load_game(DEFAULT_GAME).game
 LEDUC = load_game("leduc").game
@@ -119,7 +119,7 @@ def test_a_flop_is_counted_as_well():
 
 
 def test_chances_with_a_small_deck_are_those_of_counting():
-    game, holes = LEDUC, holes_of(LEDUC)
+    game, holes = LEDUC, hands_of(LEDUC)
     found = Equities(game)
     for hole in holes:
         before = found.of(hole, ())
@@ -130,14 +130,14 @@ def test_chances_with_a_small_deck_are_those_of_counting():
                 continue
             results = [np.sign(hand_rank((*hole, card)) - hand_rank((*theirs, card))) for card in left]
             assert before.wins[number] == pytest.approx(0.5 + 0.5 * np.mean(results))
-    assert holes == sorted(combinations(sorted(game.deck()), 1))
+    assert list(holes) == sorted(combinations(sorted(game.deck()), 1))
 
 
 def test_a_deck_that_is_too_large_is_refused():
     text = "limit\nnumPlayers 2\nnumRounds 2\nblind 1 1\nraiseSize 2 4\nnumSuits 4\nnumRanks 13\nnumHoleCards 2\n"
     game = parse_game(text + "numBoardCards 0 3\nend gamedef").game
     with pytest.raises(ConfigError, match="expected hold'em with 52 cards, or a deck small enough"):
-        Equities(game).of(holes_of(game)[0], ())
+        Equities(game).of(hands_of(game)[0], ())
 
 
 # --- Values ---------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_ranges_follow_bayes():
     assert called[5] == 1
     assert called.sum() == 1
     assert folded[5] == pytest.approx(0.25, abs=1e-4)
-    with pytest.raises(RangeError, match="no hand of the range"):
+    with pytest.raises(EmptyRange, match="no hand of the range"):
         after(river_range({"AsKd": 1}), policy, CALL)
 
 
@@ -227,7 +227,7 @@ def test_imaginary_observations_of_a_showdown():
 
 
 def test_columns_are_hands_in_their_fixed_order():
-    holes = holes_of(HOLDEM)
+    holes = hands_of(HOLDEM)
     assert [hand_index(*hole) for hole in holes] == list(range(NUM_HANDS))
     assert apply(start(HOLDEM), CALL).actor == 0
     assert alike((CALL,), (1.0,), Origin("test")).likelihood(CALL).tolist() == [1.0]

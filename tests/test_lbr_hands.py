@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from agents import make_quick
+from agents import agent_of, make_quick
 
 from dealer_tools.lbr import hand
 from dealer_tools.lbr.hand import Played, Players
@@ -17,11 +17,12 @@ from dealer_tools.results import Estimate
 from protocol.cards import Card
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Game, load_game
+from protocol.hands import hands_of
 from protocol.state import Deal, Raise
 from strategies.baselines import AlwaysCall, Random
 from strategies.draws import Draws
-from strategies.policy import Policy, hand_column, round_columns
-from strategies.registry import make_strategy
+from strategies.policy import Policy, round_columns
+from strategies.registry import open_agent
 from strategies.strategy import Budget, Spot, Strategy
 
 HOLDEM = load_game(DEFAULT_GAME).game
@@ -35,8 +36,8 @@ def deals(game: Game, count: int, seed: int = 3) -> list[Deal]:
 
 
 def play(game: Game, setting: str, agent: str | Strategy, dealt: list[Deal]) -> list[tuple[Played, Played]]:
-    strategy = make_strategy(agent, game) if isinstance(agent, str) else agent
-    players = Players(game, Setting(setting), strategy, 7)
+    opened = open_agent(agent, game) if isinstance(agent, str) else agent_of(agent, game)
+    players = Players(Setting(setting), opened, 7)
     return [players.pair(number, deal) for number, deal in enumerate(dealt)]
 
 
@@ -93,9 +94,9 @@ def test_ranges_are_never_empty(monkeypatch):
     monkeypatch.setattr(hand, "after", narrowed)
     for setting in Setting:
         for number, deal in enumerate(deals(HOLDEM, 10)):
-            players = Players(HOLDEM, setting, Random(), 7)
+            players = Players(setting, agent_of(Random(), HOLDEM), 7)
             for seat in (0, 1):
-                held.append(hand_column(HOLDEM, deal.hole[1 - seat]))
+                held.append(hands_of(HOLDEM).column(deal.hole[1 - seat]))
                 players._play(number, deal, seat)
     assert len(kept) > 100
     assert min(kept) == 1  # a strategy that does not look at its cards leaves all hands alike
@@ -153,7 +154,6 @@ class Listening:
     """Calls, and remembers what it was asked."""
 
     name = "listening"
-    inline = True
     asked: list[tuple[Spot, int, int]] = field(default_factory=list)
 
     def identity(self) -> dict[str, str]:

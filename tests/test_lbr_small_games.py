@@ -7,11 +7,12 @@ from lbr_games import Ask, Everything, Written, ask, random_strategy, solved
 from leduc import LEDUC, in_open_spiels_convention, leduc
 from test_exploitability import KUHN, NO_LIMIT, values
 
-from dealer_tools.chair import Chair
 from dealer_tools.lbr.settings import Setting
+from dealer_tools.probe import Probe
 from protocol.game import Position
 from solver.algorithms import CFR
-from strategies.registry import make_strategy
+from strategies.identity import DrawKey
+from strategies.registry import open_agent
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +22,8 @@ def ten_iterations() -> Written:
 
 
 def agent(name: str) -> Ask:
-    chair = Chair(make_strategy(name, LEDUC), 0, "test")
-    return lambda state, board, past: chair.policy(0, Position(int(state.actor or 0)), state, board, past)
+    probe = Probe(open_agent(name, LEDUC), DrawKey(0, "test"))
+    return lambda state, board, past: probe.policy(0, Position(int(state.actor or 0)), state, board, past)
 
 
 @pytest.mark.parametrize(("setting", "thousandths"), [("fc", 45), ("fcpa-late", 686)])

@@ -16,14 +16,13 @@ from blueprints.values.margins import margins_of, run_out_ranks
 from blueprints.values.rollouts import BIASES, Bias, Rollouts
 from protocol.cards import parse_cards
 from protocol.game import Game
-from protocol.hands import hand_cards_array, hand_classes_array
+from protocol.hands import hand_cards_array, hand_classes_array, hands_of
 from protocol.state import CALL, Raise, State, apply, start
 from protocol.wire import read_betting
-from solver.betting import TreeError
+from solver.betting import ForestError
 from solver.deals import opposing_weights
 from solver.depth_limited import NO_CHOICE
 from solver.menu import parse_menu
-from solver.subgame import hands_of
 
 Array = np.ndarray[Any, Any]
 WIDE = parse_menu("50%,100%,a / 100%,a; cap 2")
@@ -89,7 +88,7 @@ def test_choices_are_made_where_the_next_street_begins_and_nowhere_else() -> Non
 
 
 def test_a_street_that_is_too_large_is_refused() -> None:
-    with pytest.raises(TreeError, match="more than 3 decisions"):
+    with pytest.raises(ForestError, match="more than 3 decisions"):
         StreetGame.of(start(HOLDEM), WIDE, max_nodes=3)
 
 

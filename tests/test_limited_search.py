@@ -140,7 +140,7 @@ def _decided(base: BlueprintLookup, seat: Seat, betting: str) -> Decided:
 
 
 def _hands() -> list[tuple[int, ...]]:
-    from solver.subgame import hands_of
+    from protocol.hands import hands_of
 
     return list(hands_of(HOLDEM))
 

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
+from protocol.hands import hands_of
 from protocol.state import start
-from solver.subgame import Place, hands_of
+from solver.subgame import Place
 from studies import limited_values
 from studies.limited_values import US, Experiment, LimitedPlay, OneBet, biases, continuations
 from studies.search_tables.nested import normalised

@@ -14,7 +14,7 @@ from protocol.log import (
     Limits,
     LogError,
     MatchHeader,
-    Score,
+    MatchScore,
     Transaction,
     clock_text,
     parse_header,
@@ -375,4 +375,4 @@ def test_names_and_cards_belong_to_the_game() -> None:
         parse_state_line(line.replace("Ah", "Ac"), LEDUC)
     with pytest.raises(LogError):
         parse_state_line(line, THREE)
-    assert parse_score_line("SCORE:-1|1:B ob|Alice") == Score((-1.0, 1.0), ("B ob", "Alice"))
+    assert parse_score_line("SCORE:-1|1:B ob|Alice") == MatchScore((-1.0, 1.0), ("B ob", "Alice"))

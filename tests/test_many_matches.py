@@ -26,15 +26,15 @@ from bot.config import BotConfig, BotSection
 from bot.session import Ending, Outcome, Session
 from dealer_tools.table import Files, Table
 from protocol.client import Client
-from protocol.dealer import Dealer, Phase
+from protocol.dealer import Dealer, DealerPhase
 from protocol.game import Game, load_game
+from protocol.hands import hands_of
 from protocol.log import Limits, MatchHeader, parse_state_line
 from protocol.state import Action
 from protocol.stream import LineStream, SeatListener, connect, run
 from protocol.wire import MatchState
 from strategies.draws import Draws
-from strategies.policy import hand_column
-from strategies.registry import STRATEGIES, make_strategy
+from strategies.registry import AGENTS, open_agent
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot
 
@@ -54,7 +54,7 @@ GAMES = [
     )
 ]
 # Not those that think, which two cores cannot do for a hundred matches at once; nor a blueprint, which is for one game.
-AGENTS = sorted(set(STRATEGIES) - {"nested", *OVER_A_BLUEPRINT})
+AGENTS = sorted(set(AGENTS) - {"nested", *OVER_A_BLUEPRINT})
 
 
 @dataclass(frozen=True)
@@ -154,14 +154,14 @@ async def play_all(seats: Sequence[tuple[Job, int]], meeting: Meeting, folder: P
 
 async def play(job: Job, seat: int, meeting: Meeting, folder: Path) -> Ending:
     port = (await asyncio.wrap_future(meeting.ports[job.number]))[seat]
-    strategy = make_strategy(job.agents[seat], job.game)
+    agent = open_agent(job.agents[seat], job.game)
     config = BotConfig(bot=BotSection(seed=job.number, match=job.key(seat), hands=HANDS))
     stream: LineStream = await connect("127.0.0.1", port, PATIENCE_S)
     if not (job.stored and seat == 0):
-        ending = await Session(job.game, strategy, config, None).play(stream)
+        ending = await Session(agent, config, None).play(stream)
     else:
-        with closing(MatchStore(folder / f"{job.number}.sqlite", job.game, strategy.name, {})) as store:
-            ending = await Session(job.game, strategy, config, store).play(stream)
+        with closing(MatchStore(folder / f"{job.number}.sqlite", job.game, agent.name, {})) as store:
+            ending = await Session(agent, config, store).play(stream)
     await stream.close()
     return ending
 
@@ -175,7 +175,7 @@ class Player:
     def __init__(self, job: Job, seat: int) -> None:
         self.client = Client(job.game)
         self._job, self._seat = job, seat
-        self._strategy = make_strategy(job.agents[seat], job.game)
+        self._agent = open_agent(job.agents[seat], job.game)
         self._hand, self._past = -1, list[Decided]()
         self._seen: MatchState | None = None
 
@@ -198,7 +198,7 @@ class Player:
         spot = Spot(seen.hand, seen.position, seen.state, seen.deal.board, tuple(self._past))
         policy = self._strategy.policy(spot, Budget(0.0, 0.0), draws("strategy"))
         self._past.append(Decided(seen.state, policy))
-        return policy.sample(hand_column(self._job.game, seen.deal.hole[seen.position]), draws("action"))
+        return policy.sample(hands_of(self._job.game).column(seen.deal.hole[seen.position]), draws("action"))
 
 
 def play_alone(job: Job) -> Match:
@@ -207,13 +207,13 @@ def play_alone(job: Job) -> Match:
     for player in players:
         match.receive(player.client.hello().decode().removesuffix("\r\n"))
     heard = [0] * len(players)
-    while match.dealer.phase is Phase.PLAYING:
+    while match.dealer.phase is DealerPhase.PLAYING:
         for seat, player in enumerate(players):
             for line in match.told[seat][heard[seat] :]:
                 player.receive(line)
             heard[seat] = len(match.told[seat])
         match.receive(players[match.dealer.acting_seat].act().decode().removesuffix("\r\n"))
-    assert match.dealer.phase is Phase.OVER
+    assert match.dealer.phase is DealerPhase.OVER
     return match
 
 
@@ -235,7 +235,7 @@ def test_two_hundred_matches_at_once(tmp_path: Path) -> None:
     logs = set()
     for job in JOBS:
         alone, together = play_alone(job), dealt[job.number]
-        assert together.dealer.phase is Phase.OVER
+        assert together.dealer.phase is DealerPhase.OVER
         assert together.log.decode().splitlines() == alone.log
         assert b"WARNING" not in together.messages
         assert b"ERROR" not in together.messages

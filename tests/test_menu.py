@@ -25,7 +25,7 @@ from solver.menu import (
     MenuError,
     Multiple,
     PotShare,
-    Street,
+    StreetSizes,
     menu_text,
     parse_menu,
 )
@@ -136,8 +136,8 @@ def test_the_closest_part_counts_in_any_order() -> None:
     for shift in range(4):
         menu = parse_menu("; ".join(parts[shift:] + parts[:shift]))
         turn, river = menu.streets[2], menu.streets[3]
-        assert turn == Street(((Chips(2),),), ((Chips(1),),))
-        assert river == Street(((Chips(4),),), ((Chips(3),),))
+        assert turn == StreetSizes(((Chips(2),),), ((Chips(1),),))
+        assert river == StreetSizes(((Chips(4),),), ((Chips(3),),))
 
 
 def test_caps() -> None:
@@ -225,7 +225,7 @@ def test_nothing_is_offered_once_the_hand_is_over() -> None:
 
 def test_the_published_menu() -> None:
     ladder = ((PotShare(50), PotShare(100), Bound.ALL_IN), (PotShare(100), Bound.ALL_IN))
-    assert Menu((Street(ladder, ladder),) * 4) == LIBRATUS
+    assert Menu((StreetSizes(ladder, ladder),) * 4) == LIBRATUS
     assert menu_text(LIBRATUS) == "50%,100%,a / 100%,a"
     assert [parse_menu(f" {name} ") for name in NAMED] == [parse_menu(text) for text in NAMED.values()]
 
@@ -312,11 +312,11 @@ def test_bad_text_is_refused_with_the_part_and_what_was_expected(text: str, mess
 
 def test_menus_made_without_text_are_held_to_the_same() -> None:
     ladder = ((Bound.ALL_IN,),)
-    streets = (Street(ladder, ladder),) * 4
+    streets = (StreetSizes(ladder, ladder),) * 4
     for broken, message in (
         (lambda: Menu(streets[:3]), "a menu of 3 streets: expected 4"),
         (lambda: Menu((None,) * 4), "a menu without sizes"),
-        (lambda: Menu((Street((), ladder), *streets[1:])), "preflop: no sizes: expected sizes, or - for no raise"),
+        (lambda: Menu((StreetSizes((), ladder), *streets[1:])), "preflop: no sizes: expected sizes, or - for no raise"),
         (lambda: Menu(streets, all_in_percent=float("nan")), "all-in nan%: expected"),
         (lambda: Menu(streets, extra=frozenset({Bet("x", 5)})), "also 'x' and 5: expected betting"),
         (lambda: PotShare(float("inf")), "size inf%: expected"),
@@ -348,7 +348,7 @@ def menus(*, everywhere: bool) -> st.SearchStrategy:
     """Any menu; `everywhere` gives each street sizes and adds no bets, so that play can go anywhere."""
 
     def street(ladder: st.SearchStrategy) -> st.SearchStrategy:
-        both = ladder.map(lambda each: Street(each, each)) | st.builds(Street, ladder, ladder)
+        both = ladder.map(lambda each: StreetSizes(each, each)) | st.builds(StreetSizes, ladder, ladder)
         return both if everywhere else st.none() | both
 
     preflop, later = street(ladders(multiples_first=True)), street(ladders(multiples_first=False))

@@ -31,13 +31,14 @@ from machine.errors import ConfigError
 from protocol.cards import Card, cards_text, parse_cards
 from protocol.errors import Disconnected
 from protocol.game import DEFAULT_GAME, Game, Position, load_game, parse_game
-from protocol.lines import Line
+from protocol.hands import hands_of
+from protocol.line_buffer import ReceivedLine
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, raise_bounds, start
 from protocol.wire import read_betting
 from solver.gadget_kinds import Kind
 from solver.menu import menu_text, parse_menu
-from solver.subgame import ROOT, Storage, Subgame, hands_of
+from solver.subgame import ROOT, Storage, Subgame
 from solver.subgame_solver import Solver
 from strategies.baselines import check_or_fold
 from strategies.draws import Draws
@@ -1301,7 +1302,7 @@ class Cut(MemoryTable):
         super().__init__(hands, DEEP, answer)
         self._answers = answers
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         if len(self.sent) > self._answers:
             raise Disconnected("disconnected", clean=True)
         return await super().read_line(timeout_s)

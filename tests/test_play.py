@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from agents import agent_of
 from processes import stored_decisions, stored_hands, wait_until
 from variants import some_of
 
@@ -30,7 +31,8 @@ from protocol.game import load_game
 from protocol.state import CALL, FOLD, Raise, State, start
 from protocol.wire import read_betting
 from strategies.baselines import AlwaysRaise
-from strategies.chair import Chair, DrawKey
+from strategies.chair import Chair
+from strategies.identity import DrawKey
 from strategies.policy import Origin, RaiseBetween, alike
 
 GAME = load_game("holdem.nolimit.2p.reverse_blinds").game
@@ -272,11 +274,11 @@ class Caller:
 
 
 def test_an_agent_that_cannot_be_played_is_replaced(tmp_path):
-    key, liar, person = DrawKey(1, "play"), Liar(), Caller(20)
-    record = Record(tmp_path / "m", GAME, liar, (YOU, "liar"), key)
-    chair = Chair(GAME, liar, key)
+    key, liar, person = DrawKey(1, "play"), agent_of(Liar(), GAME), Caller(20)
+    record = Record(tmp_path / "m", liar, YOU, key)
+    chair = Chair(liar, key)
     with pytest.raises(Left):
-        Sitting(GAME, chair, record, CardStream(GAME, 1), 1.0).play(person, None)
+        Sitting(chair, record, CardStream(GAME, 1), 1.0).play(person, None)
     record.close()
     decisions = stored_decisions(tmp_path / "m/liar.sqlite")
     assert chair.fallbacks >= len(decisions) > 3

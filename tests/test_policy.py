@@ -21,7 +21,7 @@ from machine.errors import ParatusError
 from protocol.cards import parse_cards
 from protocol.errors import IllegalAction
 from protocol.game import MAX_HOLE_CARDS, load_game
-from protocol.hands import hand_cards, hand_index
+from protocol.hands import hand_cards, hand_index, hands_of
 from protocol.state import CALL, FOLD, Raise, apply, start
 from protocol.wire import read_betting
 from strategies.draws import Draws
@@ -34,8 +34,6 @@ from strategies.policy import (
     RaiseBetween,
     alike,
     check_policy,
-    hand_column,
-    hand_columns,
     pack_weights,
     parse_support,
     round_columns,
@@ -273,15 +271,17 @@ def test_the_column_of_the_hand_is_sampled():
 
 
 def test_columns_of_holdem_are_the_hands_of_the_protocol():
-    assert hand_columns(HOLDEM) == 1326
+    hands = hands_of(HOLDEM)
+    assert len(hands) == 1326
     for index in range(1326):
         high, low = hand_cards(index)
-        assert hand_column(HOLDEM, (high, low)) == hand_column(HOLDEM, (low, high)) == hand_index(high, low) == index
+        assert hands.column((high, low)) == hands.column((low, high)) == hand_index(high, low) == index
 
 
 def test_columns_of_small_decks_by_hand():
-    assert [hand_column(LEDUC, parse_cards(card)) for card in ("Qh", "Qs", "Kh", "Ks", "Ah", "As")] == list(range(6))
-    assert [hand_column(KUHN, parse_cards(card)) for card in ("Js", "Qs", "Ks", "As")] == list(range(4))
+    leduc, kuhn = hands_of(LEDUC), hands_of(KUHN)
+    assert [leduc.column(parse_cards(card)) for card in ("Qh", "Qs", "Kh", "Ks", "Ah", "As")] == list(range(6))
+    assert [kuhn.column(parse_cards(card)) for card in ("Js", "Qs", "Ks", "As")] == list(range(4))
 
 
 @given(st.randoms(use_true_random=False))
@@ -290,11 +290,11 @@ def test_columns_are_a_bijection_in_colex_order(rng):
     game = random_game(Random(rng.getrandbits(32)))
     deck = sorted(game.deck())
     hands = sorted(combinations(deck, game.num_hole_cards), key=lambda hand: hand[::-1])
-    assert len(hands) == hand_columns(game) <= MAX_COLUMNS
+    assert len(hands) == len(hands_of(game)) <= MAX_COLUMNS
     some = range(len(hands)) if len(hands) < 500 else rng.sample(range(len(hands)), 500)
     for column in some:
         for order in permutations(hands[column]):
-            assert hand_column(game, order) == column
+            assert hands_of(game).column(order) == column
 
 
 def test_the_bound_on_columns():

@@ -8,7 +8,7 @@ import pytest
 from records import DATA, RECORDS, Record, without_clock
 
 from protocol.client import Client
-from protocol.dealer import Dealer, Effect, Logged, Phase, Report, Tell, Transacted
+from protocol.dealer import Dealer, DealerPhase, Effect, Logged, Report, Tell, Transacted
 from protocol.dealing import CardStream
 from protocol.game import load_game
 from protocol.log import Limits, MatchHeader, parse_score_line, parse_state_line, score_line, state_line
@@ -65,7 +65,7 @@ def test_dealer_writes_the_same_messages_and_log(record: Record) -> None:
     printed = play(dealer, replies_in(record.messages))
     assert printed.messages == without_clock(record.raw_messages).removesuffix("\n").split("\n")
     assert printed.log == list(record.log)
-    assert dealer.phase is Phase.OVER
+    assert dealer.phase is DealerPhase.OVER
     assert dealer.hands_played == RECORDS[record.name]
 
 
@@ -159,10 +159,10 @@ def test_bad_replies_are_treated_alike(case: str) -> None:
     header = MatchHeader(f"bad_{name}", "holdem.nolimit.2p.reverse_blinds.game", 1, 11, Limits(1500, 600_000, 7_000))
     dealer = Dealer(game, header, ("A", "B"))
     printed = play(dealer, replies_in(tuple(expected)))
-    if dealer.phase is Phase.PLAYING:
+    if dealer.phase is DealerPhase.PLAYING:
         printed.carry_out(dealer.expire(1_500_000))
     assert [line.removesuffix("\r") for line in printed.messages] == expected
-    assert (dealer.phase is Phase.OVER) == (exit_code == "0")
+    assert (dealer.phase is DealerPhase.OVER) == (exit_code == "0")
     assert bool(dealer.reason) == (exit_code == "1")
 
 

@@ -23,11 +23,10 @@ from blueprints.values.rollouts import BIASES, Bias, Rollouts, subtrees
 from protocol.cards import Card, CardError
 from protocol.errors import BlueprintError
 from protocol.game import DEFAULT_GAME, Game, load_game
-from protocol.hands import SUIT_PERMUTATIONS, hand_cards_array, permute_cards
+from protocol.hands import SUIT_PERMUTATIONS, hand_cards_array, hands_of, permute_cards
 from protocol.kernels import rank_hands
 from solver.boards import permutation_of
 from solver.menu import parse_menu
-from solver.subgame import hands_of
 from studies.search_tables.games import flop_holdem
 
 HOLDEM = load_game(DEFAULT_GAME).game

@@ -15,11 +15,12 @@ from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import ScoreError
 from protocol.cards import Card, parse_cards
 from protocol.game import DEFAULT_GAME, load_game
+from protocol.hands import hands_of
 from protocol.log import HandRecord
 from protocol.ranking import hand_rank
 from protocol.state import CALL, FOLD, Deal, Raise, State, apply, can_fold, raise_bounds, start, steps
 from strategies.draws import Draws
-from strategies.policy import Entry, Policy, hand_column, round_columns
+from strategies.policy import Entry, Policy, round_columns
 from strategies.store import StoredDecision
 from strategies.strategy import Budget, Spot
 from studies import route_play
@@ -60,7 +61,7 @@ def came(street: int) -> PlayedHand:
         weights = np.ones((2, 1326))
         if state.street == street - 1:
             weights[0] = 0.0
-            weights[0, [hand_column(GAME, hole) for hole in HOLES[state.actor]]] = 1.0
+            weights[0, [hands_of(GAME).column(hole) for hole in HOLES[state.actor]]] = 1.0
         other = FOLD if can_fold(state) else Raise(raise_bounds(state).high)  # type: ignore[union-attr]
         policy = Policy((CALL, other), round_columns(weights))
         decisions[NAMES[state.actor]][state.betting] = StoredDecision(0, state.betting, "", "c", 0.0, policy)
@@ -93,7 +94,7 @@ def slow(state: State, board: tuple[Card, ...], hands: Hands, players: list[Shov
         return total * len(left) / min(drawn, len(left)) / (len(left) - 4)
     assert state.actor is not None
     policy = players[state.actor].policy(Spot(0, state.actor, state, board, ()), Budget(0, 0), Draws(0, "", 0, 0, ""))
-    column = hand_column(GAME, hands[state.actor])
+    column = hands_of(GAME).column(hands[state.actor])
     return sum(
         float(policy.likelihood(action)[column]) * slow(apply(state, action), board, hands, players, drawn)
         for action in policy.support

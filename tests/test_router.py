@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agents import QUICK
+from agents import QUICK, agent_of, over_a_blueprint
 from blueprint_files import HOLDEM, settings_for
 
 from machine.errors import ConfigError
@@ -15,12 +15,14 @@ from protocol.cards import parse_cards
 from protocol.game import Position, load_game
 from protocol.state import start
 from protocol.wire import read_betting
+from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
 from strategies.policy import SCALE, Policy, check_policy
 from strategies.processing import processed
+from strategies.registry import check_agent, opener
 from strategies.router import Router
 from strategies.search.nested import NestedSearch
-from strategies.settings import RouterSettings, StrategySettings
+from strategies.settings import RouterSettings
 from strategies.strategy import Budget, Decided, Spot
 
 BOARD = parse_cards("Ks7h2d5c9s")
@@ -28,7 +30,7 @@ BOARD = parse_cards("Ks7h2d5c9s")
 
 def router(**changes: Any) -> Router:
     settings = QUICK.model_copy(update={"blueprint": settings_for(HOLDEM), "router": RouterSettings(**changes)})
-    return Router(HOLDEM, settings)
+    return Router(HOLDEM, settings, BlueprintLookup(HOLDEM, settings.blueprint))
 
 
 @pytest.fixture(scope="module")
@@ -134,11 +136,13 @@ def test_whatever_a_search_raises_the_blueprint_answers(monkeypatch: pytest.Monk
         assert policy.origin.reason.endswith("ZeroDivisionError: as if")
 
 
-def test_the_spare_is_the_blueprint_at_once(paratus: Router) -> None:
+def test_the_blueprint_answers_at_once_when_it_is_late(paratus: Router) -> None:
     asked = spot("r250c/cc/")
-    policy = paratus.spare(asked, draws(asked))
+    late = opener().late("paratus", HOLDEM, over_a_blueprint(HOLDEM))
+    assert isinstance(late, BlueprintLookup)
+    policy = agent_of(paratus, HOLDEM, on_loop=False, late=late).stand_in(asked, draws(asked), "late")
     check_policy(policy, asked.state, asked.board)
-    assert policy.origin.route == "fallback/blueprint"
+    assert (policy.origin.route, policy.origin.reason) == ("fallback/blueprint", "late")
 
 
 def test_ranges_stay_whole_across_routes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +211,7 @@ def test_what_is_logged_is_what_came_last() -> None:
 
 def test_other_games_are_refused() -> None:
     with pytest.raises(ConfigError, match="agent paratus plays heads-up no-limit hold'em, not leduc"):
-        Router(load_game("leduc").game, StrategySettings())
+        check_agent("paratus", load_game("leduc").game)
 
 
 @pytest.mark.parametrize("changes", [{}, {"threshold": 0.1}, {"purify": True}])

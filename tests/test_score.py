@@ -88,7 +88,7 @@ def test_margins_against_every_board() -> None:
                 np.int64
             )
             expected = np.sign(ranks[:, 0] - ranks[:, 1]).mean()
-            column, other = holdings.column(ours), holdings.column(theirs)
+            column, other = holdings.hands.column(ours), holdings.hands.column(theirs)
             assert holdings.margins(other, board)[column] == pytest.approx(expected, abs=1e-12)
             assert holdings.margins(other, board, column)[0] == pytest.approx(expected, abs=1e-12)
 

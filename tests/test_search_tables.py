@@ -14,18 +14,18 @@ import pytest
 from variants import some_of
 
 from protocol.cards import Card
-from protocol.hands import SUIT_PERMUTATIONS, permute_cards
+from protocol.hands import SUIT_PERMUTATIONS, hands_of, permute_cards
 from protocol.ranking import hand_rank
 from protocol.state import CALL, Raise, State, apply, start
 from solver.algorithms import DCFR, Weights
 from solver.gadget_kinds import Form
 from solver.menu import Menu, parse_menu
-from solver.subgame import Place, Subgame, hands_of
+from solver.subgame import Place, Subgame
 from solver.subgame_solver import Solver
 from studies.search_tables import bets, cards
 from studies.search_tables.abstract import AbstractSolver, Buckets
 from studies.search_tables.buckets import cluster, equities
-from studies.search_tables.games import Field, compatible_hands, flop_holdem, whole
+from studies.search_tables.games import Field, flop_holdem, whole
 from studies.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform
 from studies.search_tables.nested import Arrival, tables_of
 from studies.search_tables.report import BEGIN, END, insert, inversions, made, tables
@@ -205,7 +205,7 @@ def test_equities_count_wins_and_half_of_ties() -> None:
     points, hands, board = equities(subgame), subgame.hands[0], subgame.boards[1][3].cards
     live = [number for number, hand in enumerate(hands) if not set(hand) & set(board)]
     assert (points[3, :, 0] >= 0).nonzero()[0].tolist() == live
-    compatible = compatible_hands(SMALL)
+    compatible = hands_of(SMALL).compatible
     for number in live[::5]:
         others = [other for other in live if compatible[number, other]]
         ours = hand_rank((*hands[number], *board))

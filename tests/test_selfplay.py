@@ -67,8 +67,8 @@ def test_worths_are_means_over_all_that_the_opponent_may_hold() -> None:
             won, met = defaultdict(float), defaultdict(float)
             for board in boards:
                 buckets = cards.buckets(board)
-                for ours, theirs in permutations(range(holdings.num_hands), 2):
-                    if set(board) & {*holdings.hole(ours), *holdings.hole(theirs)}:
+                for ours, theirs in permutations(range(len(holdings.hands)), 2):
+                    if set(board) & {*holdings.hands[ours], *holdings.hands[theirs]}:
                         continue
                     weight = came_there(state, board, 1 - player, theirs, play)
                     worth = true.at(Side(Position(player), theirs), state, board)[ours]
@@ -120,14 +120,14 @@ def test_the_last_street_is_exact() -> None:
     values, true, checked = BlueprintValues(holdings, lookup, worths), TrueValues(holdings, (play, play)), 0
     for _, state in tree.walk(start(LEDUC)):
         for board in every_board(blueprint) if state.street else []:
-            for theirs in np.flatnonzero(holdings.free(board)).tolist():
-                able = holdings.free((*board, *holdings.hole(theirs)))
+            for theirs in np.flatnonzero(holdings.hands.live(board)).tolist():
+                able = holdings.hands.live((*board, *holdings.hands[theirs]))
                 for position in (Position(0), Position(1)):
                     side = Side(position, theirs)
                     expected = true.at(side, state, board)[able]
                     assert values.at(side, state, board)[able] == pytest.approx(expected, rel=1e-5, abs=1e-5)
                     if not state.history[-1]:
-                        free = holdings.free(holdings.hole(theirs))
+                        free = holdings.hands.live(holdings.hands[theirs])
                         mean = true.before(side, state, ())[free]
                         assert values.before(side, state, ())[free] == pytest.approx(mean, rel=1e-5, abs=1e-5)
                     checked += 1

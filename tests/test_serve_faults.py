@@ -16,7 +16,7 @@ import pytest
 from processes import Processes, stored_hands, toml
 from serving import BLOCK_S, Dealt, Served, deal_all
 
-from protocol.lines import MAX_LINE_BYTES
+from protocol.line_buffer import MAX_LINE_BYTES
 from protocol.stream import MAX_UNSENT_BYTES
 
 WAITS = {"connect_s": 2.0, "first_state_s": 20.0, "line_s": 1.0}

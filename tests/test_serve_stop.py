@@ -15,7 +15,7 @@ from serving import Served
 from test_serve_workers import spot_at
 
 from bot.config import BotConfig, BotSection
-from bot.serve.agents import Agents, Distant
+from bot.serve.agents import Distant, OpenAgents
 from bot.serve.pool import Patience, Pool, WorkerLost
 from strategies.draws import Draws
 from strategies.search.settings import Effort, LimitedSettings, NestedSettings
@@ -49,11 +49,11 @@ async def test_searches_of_a_match_that_is_over_are_stopped() -> None:
         limited=LimitedSettings(flop=FOR_EVER, keep=False),
         nested=NestedSettings(turn=FOR_EVER),
     )
-    opened = Agents().open(config, HOLDEM)
+    opened = OpenAgents().open(config, HOLDEM)
     async with Pool(1, Patience(hung_s=LONG_S)).open() as pool:
         for number, betting in enumerate(("cc/", "cc/cc/")):
             match = f"m{number}"
-            distant = Distant(opened, match, pool, await pool.seat(match, opened.seat()))
+            distant = Distant("paratus", match, pool, await pool.seat(match, opened.seat()))
             spot, draws = spot_at(betting), Draws(1, match, 3, len(betting), "strategy")
             budget = Budget(time.monotonic() + LONG_S, LONG_S)
             thinking = asyncio.create_task(asyncio.to_thread(distant.policy, spot, budget, draws))

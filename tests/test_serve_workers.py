@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from blueprint_files import HOLDEM
+from blueprint_files import HOLDEM, settings_for
 from processes import Processes, stored_decisions, stored_hands
 from serving import Dealt, Served, deal_all, searching, seats, stores
 
 from bot.config import BotConfig, BotSection
-from bot.serve.agents import Agents, Distant
+from bot.serve.agents import Distant, OpenAgents
 from bot.serve.frames import FrameError, Memory, policy_data, read_policy, read_spot, sizes, spot_data
 from bot.serve.pool import Patience, Pool, WorkerFailed
 from bot.serve.worker import Worker
@@ -27,6 +27,7 @@ from protocol.wire import read_betting
 from strategies.draws import Draws
 from strategies.policy import Origin, alike
 from strategies.registry import make_strategy
+from strategies.settings import SlumbotStyleSettings
 from strategies.strategy import Budget, Decided, Spot
 
 NEVER = threading.Event()
@@ -46,7 +47,7 @@ def spot_at(betting: str, past: tuple[Decided, ...] = (), hand: int = 3) -> Spot
 
 
 def opened(agent: str = "random"):
-    return Agents().open(BotConfig(bot=BotSection(agent=agent)), HOLDEM)
+    return OpenAgents().open(BotConfig(bot=BotSection(agent=agent)), HOLDEM)
 
 
 def decided(betting: str) -> Decided:
@@ -99,6 +100,18 @@ def test_a_worker_that_is_asked_nonsense_goes_on():
     assert worker.answer({"do": "leave", "match": "m"}, b"", NEVER) is None
 
 
+def test_a_section_that_was_edited_counts_at_the_next_join():
+    """The bot's file is read again for every match: strategies are shared only by settings that are all the same."""
+    agents, lookup = OpenAgents(), settings_for(HOLDEM).model_dump()
+    opened = []
+    for purify in (False, True, False):
+        section = SlumbotStyleSettings(**lookup, purify=purify)
+        config = BotConfig(bot=BotSection(agent="slumbot-style"), slumbot_style=section)
+        opened.append(agents.open(config, HOLDEM).here)
+    assert [each.identity()["purify"] for each in opened] == ["false", "true", "false"]
+    assert opened[0].strategy is opened[2].strategy
+
+
 # --- A pool of real workers -------------------------------------------------------------------------------------------
 
 
@@ -106,7 +119,7 @@ async def test_a_distant_policy_is_that_of_the_strategy_itself():
     agent = opened()
     async with Pool(1, Patience()).open() as pool:
         identity = await pool.seat("m", agent.seat())
-        distant = Distant(agent, "m", pool, identity)
+        distant = Distant("random", "m", pool, identity)
         assert distant.identity() == make_strategy("random", HOLDEM).identity()
         for hand in range(5):
             spot = spot_at("r300c/", hand=hand)
@@ -123,7 +136,7 @@ async def test_a_distant_policy_is_that_of_the_strategy_itself():
 async def test_a_worker_that_hangs_is_replaced_and_nobody_is_late():
     agent = opened()
     async with Pool(1, Patience(hung_s=0.3)).open() as pool:
-        distant = Distant(agent, "m", pool, await pool.seat("m", agent.seat()))
+        distant = Distant("random", "m", pool, await pool.seat("m", agent.seat()))
         first = pool.places[0].pid
         os.kill(first, signal.SIGSTOP)
         begun_s = time.monotonic()
@@ -131,7 +144,8 @@ async def test_a_worker_that_hangs_is_replaced_and_nobody_is_late():
         with pytest.raises(Exception, match=r"not back in time|ended"):
             await asyncio.to_thread(distant.policy, spot_at(""), budget, Draws(1, "m", 1, 0, "strategy"))
         assert time.monotonic() - begun_s < 3.0
-        assert distant.spare(spot_at(""), Draws(1, "m", 1, 0, "strategy")).origin.is_fallback
+        away = agent.away(distant)
+        assert away.stand_in(spot_at(""), Draws(1, "m", 1, 0, "strategy"), "late").origin.is_fallback
         budget = Budget(time.monotonic() + 60, 60.0)  # waits for the next worker, which knows the match
         policy = await asyncio.to_thread(distant.policy, spot_at(""), budget, Draws(1, "m", 1, 0, "strategy"))
         assert policy.support

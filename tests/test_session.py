@@ -18,24 +18,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agents import make_quick
+from agents import agent_of, open_quick
 from random_play import Match, random_action
 
 from bot.config import BotConfig, BotSection, ClockSection, StoreSection, WaitSection
 from bot.session import Ending, Outcome, Session
 from machine.errors import ConfigError
-from protocol.dealer import Phase
+from protocol.dealer import DealerPhase
 from protocol.errors import DeadlineExceeded, Disconnected
 from protocol.game import Game, load_game
-from protocol.lines import Line
+from protocol.line_buffer import ReceivedLine
 from protocol.log import parse_state_line
 from protocol.state import CALL, FOLD, Raise, State, action_text, apply, can_fold, raise_bounds, start
 from protocol.stream import LineStream
 from protocol.wire import parse_match_state
+from strategies.agents import Agent
 from strategies.baselines import AlwaysCall, AlwaysRaise
 from strategies.draws import Draws
 from strategies.policy import SCALE, Entry, Origin, Policy, alike
-from strategies.registry import STRATEGIES, make_strategy
+from strategies.registry import AGENTS, open_agent
 from strategies.store import MatchStore, StoredDecision, StoreReader
 from strategies.strategy import Budget, Spot, Strategy
 
@@ -57,35 +58,31 @@ class MemoryTable:
         self._reply = reply
         self._heard = 0
 
-    @property
-    def line_ready(self) -> bool:
-        return self._heard < len(self.match.told[0])
-
     def write(self, data: bytes) -> None:
         line = data.decode().removesuffix("\r\n")
         self.sent.append(line)
         self.match.receive(line)
-        if self.match.dealer.phase is Phase.GREETING:
+        if self.match.dealer.phase is DealerPhase.GREETING:
             self.match.receive("VERSION:2.0.0")
-        while self.match.dealer.phase is Phase.PLAYING and self.match.dealer.acting_seat != 0:
+        while self.match.dealer.phase is DealerPhase.PLAYING and self.match.dealer.acting_seat != 0:
             asked = self.match.question
             self.match.receive(f"{asked}:{self._reply(parse_match_state(asked, self._game).state)}")
 
     async def unless_lost(self, work: Awaitable[Any]) -> Any:
         return await work
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         self.before_read()
         await asyncio.sleep(0)
-        if self.line_ready:
+        if self._heard < len(self.match.told[0]):
             self._heard += 1
             return self.match.told[0][self._heard - 1]
-        if self.match.dealer.phase is Phase.OVER:
+        if self.match.dealer.phase is DealerPhase.OVER:
             raise Disconnected("disconnected", clean=True)
         raise DeadlineExceeded("nothing to read")
 
     def check_over(self) -> None:
-        assert self.match.dealer.phase is Phase.OVER
+        assert self.match.dealer.phase is DealerPhase.OVER
         assert [line for line in self.match.reports if line.startswith(("WARNING", "ERROR"))] == []
 
     def our_actions(self) -> list[str]:
@@ -95,8 +92,10 @@ class MemoryTable:
 class Made:
     """A strategy out of a function; calls unless that does something else."""
 
-    def __init__(self, decide: Callable[[Spot, Budget], Any], *, inline: bool = True) -> None:
-        self.name, self.inline, self.decide = "made", inline, decide
+    def __init__(
+        self, decide: Callable[[Spot, Budget], Any], *, on_loop: bool = True, late: Strategy | None = None
+    ) -> None:
+        self.name, self.on_loop, self.decide, self.late = "made", on_loop, decide, late
         self.calls = 0
 
     def identity(self) -> dict[str, str]:
@@ -125,14 +124,16 @@ def open_store(folder: Path, *, game: Game = GAME, resume: bool = False) -> Matc
 
 
 def play(
-    strategy: Strategy,
+    player: Made | Agent,
     table: MemoryTable,
     store: MatchStore | None = None,
     settings: BotConfig | None = None,
     game: Game = GAME,
     **options: Any,
 ) -> tuple[Session, Ending]:
-    session = Session(game, strategy, settings or config(), store, **options)
+    if isinstance(player, Made):
+        player = agent_of(player, game, on_loop=player.on_loop, late=player.late)
+    session = Session(player, settings or config(), store, **options)
     ending = asyncio.run(session.play(as_stream(table)))
     if store is not None:
         store.close()
@@ -163,7 +164,7 @@ def values(folder: Path) -> list[float]:
 # --- Strategies that do what they should ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", sorted(STRATEGIES))
+@pytest.mark.parametrize("agent", sorted(AGENTS))
 @pytest.mark.parametrize(
     "game", [GAME, LEDUC, load_game("holdem.limit.2p.reverse_blinds").game], ids=["nl", "leduc", "l"]
 )
@@ -171,10 +172,10 @@ def test_every_agent_plays_a_match(tmp_path: Path, agent: str, game: Game) -> No
     rng = Random(5)
     table = MemoryTable(HANDS, game, lambda state: action_text(random_action(rng, state), game))
     try:
-        strategy = make_quick(agent, game)
+        player = open_quick(agent, game)
     except ConfigError as error:
         pytest.skip(f"{agent} does not play {game.name}: {error}")
-    session, ending = play(strategy, table, open_store(tmp_path, game=game), game=game)
+    session, ending = play(player, table, open_store(tmp_path, game=game), game=game)
     table.check_over()
     assert ending == Ending(Outcome.COMPLETE, f"all {HANDS} hands played")
     assert session.fallbacks == 0
@@ -203,7 +204,7 @@ def test_the_draws_depend_on_seed_match_hand_and_decision_alone() -> None:
     for seed in (3, 3, 4):
         table = MemoryTable(20)
         settings = BotConfig(bot=BotSection(seed=seed, hands=20))
-        play(make_strategy("random", GAME), table, settings=settings)
+        play(open_agent("random", GAME), table, settings=settings)
         sent.append(table.sent)
     assert sent[0] == sent[1] != sent[2]
 
@@ -247,12 +248,12 @@ BAD: dict[str, tuple[Callable[[Spot, Budget], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("inline", [True, False], ids=["inline", "in a thread"])
+@pytest.mark.parametrize("on_loop", [True, False], ids=["on the loop", "in a thread"])
 @pytest.mark.parametrize("kind", BAD)
-def test_a_bad_strategy_is_replaced_and_the_match_goes_on(tmp_path: Path, kind: str, inline: bool) -> None:
+def test_a_bad_strategy_is_replaced_and_the_match_goes_on(tmp_path: Path, kind: str, on_loop: bool) -> None:
     decide, reason = BAD[kind]
     table = MemoryTable()
-    strategy = Made(decide, inline=inline)
+    strategy = Made(decide, on_loop=on_loop)
     session, ending = play(strategy, table, open_store(tmp_path))
     table.check_over()
     assert ending.outcome is Outcome.COMPLETE
@@ -314,7 +315,7 @@ def test_a_strategy_that_never_comes_back(tmp_path: Path, released: threading.Ev
         return only(CALL)
 
     table = MemoryTable()
-    strategy = Made(decide, inline=False)
+    strategy = Made(decide, on_loop=False)
     begun = time.monotonic()
     session, ending = play(strategy, table, open_store(tmp_path), config(response_s=0.02, margin_s=0.0))
     assert time.monotonic() - begun < 5
@@ -325,29 +326,20 @@ def test_a_strategy_that_never_comes_back(tmp_path: Path, released: threading.Ev
     assert {decision.policy.origin.reason for decision in decisions(tmp_path)} == {"made was not back in time"}
 
 
-class MadeWithSpare(Made):
-    """Has a second answer: to raise to the least."""
-
-    def __init__(self, decide: Callable[[Spot, Budget], Any], spare: Callable[[Spot], Policy]) -> None:
-        super().__init__(decide, inline=False)
-        self._spare = spare
-
-    def spare(self, spot: Spot, draws: Draws) -> Policy:
-        return self._spare(spot)
-
-
-def spare_raise(spot: Spot) -> Policy:
+def raise_least(spot: Spot, budget: Budget) -> Policy:
     bounds = raise_bounds(spot.state)
-    return alike((Raise(bounds.low) if bounds else CALL,), (1.0,), Origin("fallback/made"))
+    return only(Raise(bounds.low) if bounds else CALL)
 
 
-def test_a_spare_answers_for_a_strategy_that_is_late(tmp_path: Path, released: threading.Event) -> None:
+def test_another_answers_for_an_agent_that_is_late(tmp_path: Path, released: threading.Event) -> None:
     def decide(spot: Spot, budget: Budget) -> Policy:
         released.wait()
         return only(CALL)
 
     table, store = MemoryTable(), open_store(tmp_path)
-    session, ending = play(MadeWithSpare(decide, spare_raise), table, store, config(response_s=0.02, margin_s=0.0))
+    session, ending = play(
+        Made(decide, on_loop=False, late=Made(raise_least)), table, store, config(response_s=0.02, margin_s=0.0)
+    )
     table.check_over()
     assert ending.outcome is Outcome.COMPLETE
     made = decisions(tmp_path)
@@ -359,13 +351,15 @@ def test_a_spare_answers_for_a_strategy_that_is_late(tmp_path: Path, released: t
     reader.close()
 
 
-@pytest.mark.parametrize("spare", [lambda spot: only(Raise(1)), lambda spot: 1 / 0], ids=["illegal", "raises"])
-def test_a_spare_that_is_no_answer_is_not_given(tmp_path: Path, spare: Callable[[Spot], Policy]) -> None:
+@pytest.mark.parametrize(
+    "late", [lambda spot, budget: only(Raise(1)), lambda spot, budget: 1 / 0], ids=["illegal", "raises"]
+)
+def test_what_is_no_answer_either_is_not_given(tmp_path: Path, late: Callable[[Spot, Budget], Policy]) -> None:
     def decide(spot: Spot, budget: Budget) -> Policy:
         raise ZeroDivisionError
 
     table = MemoryTable()
-    session, ending = play(MadeWithSpare(decide, spare), table, open_store(tmp_path))
+    session, ending = play(Made(decide, on_loop=False, late=Made(late)), table, open_store(tmp_path))
     table.check_over()
     assert ending.outcome is Outcome.COMPLETE
     assert {decision.policy.origin.route for decision in decisions(tmp_path)} == {"fallback"}
@@ -390,7 +384,7 @@ def test_what_is_thought_is_written_before_it_is_sent_unless_time_is_short(
         flush()
 
     table.write, store.flush = told, flushed  # type: ignore[method-assign]
-    play(Made(lambda spot, budget: only(CALL), inline=False), table, store, config(response_s=response_s))
+    play(Made(lambda spot, budget: only(CALL), on_loop=False), table, store, config(response_s=response_s))
     table.check_over()
     answers = len(table.our_actions())
     pairs = ["sent", "written"] if expected == "sent first" else ["written", "sent"]
@@ -418,7 +412,7 @@ def test_a_strategy_that_is_late_once(tmp_path: Path, released: threading.Event)
             released.set()
 
     table.before_read = release_after_the_first_answer
-    session, _ = play(Made(decide, inline=False), table, open_store(tmp_path), config(response_s=0.3, margin_s=0.0))
+    session, _ = play(Made(decide, on_loop=False), table, open_store(tmp_path), config(response_s=0.3, margin_s=0.0))
     table.check_over()
     assert session.fallbacks == 1
     assert {decision.policy.origin.route for decision in decisions(tmp_path)[1:]} == {"made"}
@@ -442,7 +436,7 @@ def test_a_budget_ends_before_the_dealers_limit(released: threading.Event) -> No
         return only(CALL)
 
     table.write = timed_write  # type: ignore[method-assign]
-    session, _ = play(Made(decide, inline=False), table, settings=config(response_s=0.5, margin_s=0.1))
+    session, _ = play(Made(decide, on_loop=False), table, settings=config(response_s=0.5, margin_s=0.1))
     table.check_over()
     assert session.fallbacks >= 1
     assert 0.35 < answered[1] - asked[0] < 0.5
@@ -507,7 +501,7 @@ def test_a_thinker_whose_time_is_used_up_is_not_waited_for(tmp_path: Path, relea
     table = MemoryTable()
     settings = config(response_s=100.0, hand_s=100.0, per_hand_s=0.01, margin_s=0.0)  # 0.06 s in all
     begun = time.monotonic()
-    session, _ = play(Made(decide, inline=False), table, open_store(tmp_path), settings)
+    session, _ = play(Made(decide, on_loop=False), table, open_store(tmp_path), settings)
     table.check_over()
     assert time.monotonic() - begun < 5
     assert session.fallbacks == len(table.our_actions())
@@ -522,8 +516,8 @@ def rows(path: Path, table: str) -> list[int]:
         return [row[0] for row in db.execute(f"SELECT hand FROM {table} ORDER BY hand")]
 
 
-@pytest.mark.parametrize("inline", [True, False], ids=["inline", "in a thread"])
-def test_a_hand_is_in_the_file_before_anything_else_is_decided(tmp_path: Path, inline: bool) -> None:
+@pytest.mark.parametrize("on_loop", [True, False], ids=["on the loop", "in a thread"])
+def test_a_hand_is_in_the_file_before_anything_else_is_decided(tmp_path: Path, on_loop: bool) -> None:
     """Its last state and the first of the next arrive together: it must not wait for what comes of that one."""
     path = tmp_path / "match.sqlite"
 
@@ -532,7 +526,7 @@ def test_a_hand_is_in_the_file_before_anything_else_is_decided(tmp_path: Path, i
         return only(CALL)
 
     table = MemoryTable()
-    session, _ = play(Made(decide, inline=inline), table, open_store(tmp_path))
+    session, _ = play(Made(decide, on_loop=on_loop), table, open_store(tmp_path))
     table.check_over()
     assert session.fallbacks == 0  # the assertion would have been one
     assert rows(path, "hand") == list(range(HANDS))
@@ -548,7 +542,7 @@ def test_a_thinkers_decision_is_in_the_file_before_it_is_sent(tmp_path: Path) ->
         write(data)
 
     table.write = checking_write  # type: ignore[method-assign]
-    play(Made(lambda spot, budget: only(CALL), inline=False), table, open_store(tmp_path))
+    play(Made(lambda spot, budget: only(CALL), on_loop=False), table, open_store(tmp_path))
     table.check_over()
     assert len(checked) == 1 + len(table.our_actions())
     assert all(checked)
@@ -561,7 +555,7 @@ class CutTable(MemoryTable):
         super().__init__(hands, reply=_raise_or_call)
         self._answers = answers
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         if len(self.sent) > self._answers:
             raise Disconnected("disconnected", clean=True)
         return await super().read_line(timeout_s)
@@ -579,8 +573,8 @@ def _raise_or_call(state: State) -> str:
 
 
 @pytest.mark.parametrize("answers", range(1, 9))
-@pytest.mark.parametrize("inline", [True, False], ids=["inline", "in a thread"])
-def test_a_session_that_goes_on_where_another_was_cut_off(tmp_path: Path, answers: int, inline: bool) -> None:
+@pytest.mark.parametrize("on_loop", [True, False], ids=["on the loop", "in a thread"])
+def test_a_session_that_goes_on_where_another_was_cut_off(tmp_path: Path, answers: int, on_loop: bool) -> None:
     """Wherever that is, the record is that of an uninterrupted match, and each spot showed its whole past."""
 
     def decide(spot: Spot, budget: Budget) -> Policy:
@@ -594,18 +588,20 @@ def test_a_session_that_goes_on_where_another_was_cut_off(tmp_path: Path, answer
         return BotConfig(bot=BotSection(seed=3, hands=2), store=StoreSection(resume=resume))
 
     whole, once = MemoryTable(2, reply=_raise_or_call), tmp_path / "once"
-    play(Made(decide, inline=inline), whole, open_store(once), settings(resume=False))
+    play(Made(decide, on_loop=on_loop), whole, open_store(once), settings(resume=False))
     whole.check_over()
     if answers > len(whole.our_actions()):
         pytest.skip("the match has fewer decisions")
 
     twice = tmp_path / "twice"
     cut = CutTable(answers)
-    _, ending = play(Made(decide, inline=inline), cut, open_store(twice), settings(resume=False))
-    if cut.match.dealer.phase is not Phase.OVER:
+    _, ending = play(Made(decide, on_loop=on_loop), cut, open_store(twice), settings(resume=False))
+    if cut.match.dealer.phase is not DealerPhase.OVER:
         assert ending.outcome is Outcome.DEALER_GONE
         rest = cut.resumed()
-        session, ending = play(Made(decide, inline=inline), rest, open_store(twice, resume=True), settings(resume=True))
+        session, ending = play(
+            Made(decide, on_loop=on_loop), rest, open_store(twice, resume=True), settings(resume=True)
+        )
         rest.check_over()
         assert ending.outcome is Outcome.COMPLETE
         assert session.fallbacks == 0
@@ -636,14 +632,10 @@ class Transcript:
         self._end = end or Disconnected("disconnected", clean=True)
         self.sent: list[bytes] = []
 
-    @property
-    def line_ready(self) -> bool:
-        return bool(self._lines)
-
     def write(self, data: bytes) -> None:
         self.sent.append(data)
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         if self._lines:
             return self._lines.pop(0)
         raise self._end
@@ -675,14 +667,14 @@ ENDINGS = [
 def test_how_it_ends(lines: tuple[str, ...], end: Exception | None, hands: int, outcome: Outcome, says: str) -> None:
     settings = BotConfig(bot=BotSection(hands=hands), wait=WaitSection(line_s=5.0))
     stream: Any = Transcript(*lines, end=end)
-    ending = asyncio.run(Session(GAME, AlwaysCall(), settings, None).play(stream))
+    ending = asyncio.run(Session(agent_of(AlwaysCall(), GAME), settings, None).play(stream))
     assert ending.outcome is outcome
     assert says in ending.message
 
 
 def test_a_lie_is_noticed_with_what_was_sent() -> None:
     stream: Any = Transcript(OPEN, "MATCHSTATE:1:0:r300:|9d6c")
-    ending = asyncio.run(Session(GAME, AlwaysRaise(), config(), None).play(stream))
+    ending = asyncio.run(Session(agent_of(AlwaysRaise(), GAME), config(), None).play(stream))
     assert stream.sent == [b"VERSION:2.0.0\r\n", f"{OPEN}:r200\r\n".encode()]
     assert ending.outcome is Outcome.PROTOCOL_ERROR
     assert "the dealer did not take our action r200" in ending.message

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agents import agent_of
 from processes import stored_decisions, stored_hands
 from slumbot_accounts import EVERY_FAULT, FAST, by_number, check_accounts, log_entries, play
 
@@ -28,7 +29,7 @@ from machine.errors import ConfigError
 from protocol.state import CALL, State, apply, start
 from strategies.draws import Draws
 from strategies.policy import Origin, Policy, alike
-from strategies.registry import make_strategy
+from strategies.registry import open_agent
 from strategies.store import StoreReader
 from strategies.strategy import Budget, Spot
 
@@ -133,7 +134,7 @@ def test_several_hands_at_once(tmp_path: Path) -> None:
 class Thinking:
     """A strategy that is asked in a thread, where it is late at times and raises at others."""
 
-    name, inline = "thinking", False
+    name = "thinking"
 
     def identity(self) -> dict[str, str]:
         return {}
@@ -148,7 +149,12 @@ class Thinking:
 def test_strategies_that_take_their_time(tmp_path: Path) -> None:
     """Who fails or is late is replaced for that decision, which is counted and stored."""
     played = play(
-        tmp_path, 12, players=[Thinking(), Thinking()], concurrency=2, response_s=0.2, agents=("random", "always-call")
+        tmp_path,
+        12,
+        players=[agent_of(Thinking(), slumbot_game(), on_loop=False) for _ in range(2)],
+        concurrency=2,
+        response_s=0.2,
+        agents=("random", "always-call"),
     )
     assert played.ended.hands == 12
     assert played.ended.broken == 0
@@ -304,14 +310,14 @@ LAST = FIRST | {"action": "f", "bot_hole_cards": ["Kh", "7h"], "winnings": -50, 
 
 def scripted(folder: Path, *replies: dict[str, Any], hands: int = 1, **settings: Any) -> tuple[Scripted, Ended]:
     """A session of always-fold with these replies."""
-    script, strategy = Scripted(*replies), make_strategy("always-fold", slumbot_game())
+    script, agent = Scripted(*replies), open_agent("always-fold", slumbot_game())
 
     async def run() -> Ended:
         server = Server(script)  # type: ignore[arg-type]
         try:
             chosen = SlumbotSettings(**{**FAST, "base": await server.start("127.0.0.1", 0), **settings})
             with Record(folder, "always-fold", {}) as record:
-                return await Session(chosen, [strategy], record, "", print).play(hands)
+                return await Session(chosen, [agent], record, "", print).play(hands)
         finally:
             await server.close()
 

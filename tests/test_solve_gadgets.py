@@ -20,13 +20,13 @@ from bot.solve import handover, payoffs, solutions, solving
 from bot.solve.payoffs import Payoffs, Where, read_payoffs, write_payoffs
 from bot.solve.progress import SolveBar
 from bot.solve.safety import KINDS, live_hands
-from bot.solve.spots import alive_on, parse_board, read_range
+from bot.solve.spots import parse_board, read_range
 from machine.errors import ConfigError
 from protocol.cards import NUM_CARDS, Card, parse_card
-from protocol.hands import NUM_HANDS, HandIndex, hand_cards, hand_text, parse_hand
+from protocol.hands import NUM_HANDS, HandIndex, hand_cards, hand_text, holdem_hands, parse_hand
 from protocol.ranges import parse_range
 from protocol.ranking import hand_rank
-from solver.engine import Progress
+from solver.engine import SolveProgress
 from solver.gadgets import Form
 
 CLAIRVOYANCE = {
@@ -89,7 +89,7 @@ def solved(call: Call, *arguments: object) -> dict[str, Any]:
 
 def write(path: str, spot: Mapping[str, str] = CLAIRVOYANCE, **changes: object) -> Path:
     """A file for a spot with 250 chips for every hand that the board leaves; `None` takes a key away."""
-    alive = np.flatnonzero(alive_on(parse_board(spot["board"]))).tolist()
+    alive = np.flatnonzero(holdem_hands().live(parse_board(spot["board"]))).tolist()
     record = {
         "format": "paratus-payoffs",
         "version": 1,
@@ -297,7 +297,7 @@ def best_responses(strategy: Mapping[str, float]) -> dict[str, float]:
     """What each hand of the player in position wins from the spot on, against so many all-ins of each of our hands."""
     board = parse_board(CLAIRVOYANCE["board"])
     found = {}
-    for hand in np.flatnonzero(alive_on(board)).tolist():
+    for hand in np.flatnonzero(holdem_hands().live(board)).tolist():
         held = called = checked = 0.0
         for other, bets in strategy.items():
             share = wins(hand, parse_hand(other), board)
@@ -436,7 +436,7 @@ def equities(spot: Mapping[str, str], ours: Mapping[int, float], rivers: list[Ca
     """The share of the pot that each hand wins on average over these rivers against a range."""
     board = parse_board(spot["board"])
     found = {}
-    for hand in np.flatnonzero(alive_on(board)).tolist():
+    for hand in np.flatnonzero(holdem_hands().live(board)).tolist():
         won = held = 0.0
         for other, weight in ours.items():
             taken = {*board, *hand_cards(HandIndex(hand)), *hand_cards(HandIndex(other))}
@@ -565,7 +565,9 @@ def test_boards_that_are_alike_are_solved_once_only_if_payoffs_are(call: Call) -
     """A spot without a suit of its own, solved once as it is and once with a payoff for one suit."""
     spot = {"board": "8s8h8d3s", "pot": "600", "stack": "900", "oop": "QQ,AKo", "menu": "turn -; river a / -"}
     boards = []
-    alive = [hand_text(HandIndex(hand)) for hand in np.flatnonzero(alive_on(parse_board(spot["board"]))).tolist()]
+    alive = [
+        hand_text(HandIndex(hand)) for hand in np.flatnonzero(holdem_hands().live(parse_board(spot["board"]))).tolist()
+    ]
     for odd in (0.0, 1.0):
         chips = {hand: 100 + odd * (hand == "AcKc") + odd * 2 * (hand == "AhKh") for hand in alive}
         write("p.json", spot, payoffs_chips=chips)
@@ -658,7 +660,7 @@ def test_menus_with_bets_of_one_state_are_handed_over_without_them(call: Call) -
 
 
 def test_ctrl_c_shows_and_hands_over_what_was_reached(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def show(self: SolveBar, progress: Progress) -> None:
+    def show(self: SolveBar, progress: SolveProgress) -> None:
         if progress.iterations >= 30:
             raise KeyboardInterrupt
 

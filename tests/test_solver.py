@@ -12,12 +12,12 @@ from variants import some_of
 
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
-from protocol.hands import SUIT_PERMUTATIONS, permute_cards
+from protocol.hands import SUIT_PERMUTATIONS, hands_of, permute_cards
 from protocol.state import CALL, Raise, State, apply, start
 from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
-from solver.betting import TreeError
+from solver.betting import ForestError
 from solver.menu import LIBRATUS, Menu, parse_menu
-from solver.subgame import Subgame, SubgameError, hands_of
+from solver.subgame import Subgame, SubgameError
 from solver.subgame_solver import Solver
 
 KUHN = parse_game(
@@ -226,7 +226,7 @@ def test_what_cannot_be_solved_is_refused_with_the_reason() -> None:
         Subgame(turn, parse_cards("7h8cJsQd"), [np.ones(10), ones[1]], LIBRATUS)
     with pytest.raises(SubgameError, match="offer fewer sizes"):
         Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, max_bytes=1 << 20)
-    with pytest.raises(TreeError, match="offer fewer sizes"):
+    with pytest.raises(ForestError, match="offer fewer sizes"):
         Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, max_nodes=10)
     same = np.zeros(1326)
     same[1000] = 1

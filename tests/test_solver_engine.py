@@ -17,12 +17,13 @@ from variants import some_of
 
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
+from protocol.hands import hands_of
 from protocol.state import CALL, Raise, State, apply, start
 from solver import threads
 from solver.algorithms import CFR, CFR_PLUS, DCFR, DCFR_PLUS, Algorithm, parse_algorithm
-from solver.engine import Progress, SolverError
+from solver.engine import SolveProgress, SolverError
 from solver.menu import Menu, parse_menu
-from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError
 from solver.subgame_solver import Solver
 from solver.threads import Pace
 
@@ -246,7 +247,7 @@ def test_stopping_changes_no_bit() -> None:
 
 
 def test_progress_never_goes_back() -> None:
-    told: list[Progress] = []
+    told: list[SolveProgress] = []
     solver = Solver(turn(hands=10), threads=1)
     last = solver.solve(iterations=400, on_progress=told.append)
     assert told[0].iterations == 0
@@ -260,7 +261,7 @@ def test_progress_never_goes_back() -> None:
 
 
 def test_without_later_averages_there_is_progress_but_no_exploitability() -> None:
-    told: list[Progress] = []
+    told: list[SolveProgress] = []
     solver = Solver(turn(Storage(later_averages=False)))
     with pytest.raises(
         SolverError, match=r"^a target needs the averages of all streets: expected iterations or seconds$"
@@ -276,7 +277,7 @@ def test_without_later_averages_there_is_progress_but_no_exploitability() -> Non
 def test_an_interrupt_leaves_a_solver_that_goes_on(count: int) -> None:
     solver = Solver(turn(SHORT), threads=count, seed=1)
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: SolveProgress) -> None:
         if progress.iterations >= 10:
             raise KeyboardInterrupt
 

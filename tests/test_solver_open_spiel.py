@@ -46,9 +46,10 @@ from variants import some_of
 
 from protocol.cards import Card, parse_cards, rank_of
 from protocol.game import Game, load_game, parse_game
+from protocol.hands import hands_of
 from protocol.state import CALL, Raise, State, apply, start
 from solver.menu import parse_menu
-from solver.subgame import Storage, Subgame, hands_of
+from solver.subgame import Storage, Subgame
 from solver.subgame_solver import Solver
 
 GAME = 2e-7

@@ -21,11 +21,11 @@ from variants import some_of
 
 from protocol.cards import Card, parse_cards
 from protocol.game import Game, load_game, parse_game
-from protocol.hands import permute_cards
+from protocol.hands import hands_of, permute_cards
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, start
 from solver.algorithms import CFR
 from solver.menu import parse_menu
-from solver.subgame import ROOT, Place, Subgame, SubgameError, hands_of
+from solver.subgame import ROOT, Place, Subgame, SubgameError
 from solver.subgame_solver import Solver
 
 DECK_OF_12 = parse_game(

@@ -15,15 +15,16 @@ from solver_tables import everyone
 
 from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
+from protocol.hands import hands_of
 from protocol.state import CALL, Raise, State, apply, start
 from solver import engine, problem
 from solver.algorithms import CFR
-from solver.betting import TreeError
+from solver.betting import ForestError
 from solver.engine import SolverError
 from solver.kernels.types import aligned_zeros
 from solver.kernels.vectors import BLOCK, load, noise, read, store, write
 from solver.menu import parse_menu
-from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, hands_of, outline
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, outline
 from solver.subgame_solver import Solver
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
@@ -370,7 +371,7 @@ def test_there_are_two_ranges(count: int) -> None:
 @pytest.mark.parametrize("bound", [50, 400])
 def test_a_tree_that_is_too_large_is_refused_with_the_bound(bound: int) -> None:
     """Whichever street it is that has too many decisions; the river here."""
-    with pytest.raises(TreeError, match=f"more than {bound} decisions on one street: offer fewer sizes"):
+    with pytest.raises(ForestError, match=f"more than {bound} decisions on one street: offer fewer sizes"):
         outline(at_street(HOLDEM, 2, 300), TURN, everyone(HOLDEM), parse_menu("50%,100%,a"), max_nodes=bound)
 
 

@@ -354,6 +354,11 @@ def slow_payoffs(committed: tuple[int, ...], folded: tuple[bool, ...], ranks: li
     return won
 
 
+def can_act(state: State, position: int) -> bool:
+    """Whether a player has neither folded nor put in the whole stack."""
+    return not state.folded[position] and state.committed[position] < state.game.stack[position]
+
+
 def check_hand(played: Played) -> Counter[str]:
     """All that must hold in one hand; returns what it held."""
     game, states = played.game, played.states
@@ -375,9 +380,9 @@ def check_hand(played: Played) -> Counter[str]:
         assert len(after.history) <= game.num_rounds
         assert max(map(len, after.history)) <= MAX_ACTIONS_PER_STREET
         if after.actor is not None:
-            assert after.can_act(after.actor)
+            assert can_act(after, after.actor)
             if len(after.history) > len(before.history):
-                alive = {after.committed[p] for p in range(game.num_players) if after.can_act(p)}
+                alive = {after.committed[p] for p in range(game.num_players) if can_act(after, p)}
                 assert alive == {after.maximum}
         seen[type(action).__name__] += 1
     for state in states:

@@ -24,6 +24,7 @@ from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import hand_cards
 from protocol.state import CALL, FOLD, Deal, Raise, action_text, can_fold, payoffs, raise_bounds, start
 from protocol.wire import MatchState, board_text, deal_text, read_betting, view
+from strategies.off_tree import count_off_tree
 from strategies.policy import Origin, Policy, RaiseBetween, alike, round_columns
 from strategies.store import SCHEMA_VERSION, MatchStore, StoreError, StoreReader
 
@@ -223,7 +224,7 @@ def test_decisions_that_the_tree_has_not_are_counted(tmp_path):
             store.add_decision(*a_decision(hand, policy=policy))
         store.close()
     with reading(tmp_path / "s") as reader:
-        assert reader.off_tree() == {"decisions": 8, "translated": 4, "jumps": 2, "replaced": 4}
+        assert count_off_tree(reader.details()) == {"decisions": 8, "translated": 4, "jumps": 2, "replaced": 4}
 
 
 # --- Resuming -------------------------------------------------------------------------------------------------------

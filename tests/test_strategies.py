@@ -1,6 +1,6 @@
 """The conformance suite: what every player in the registry must do, at random decisions of several games.
 
-A new strategy is under test as soon as it is registered. One that thinks (`inline` is False) is asked at fewer spots;
+A new agent is under test as soon as it is registered. One that thinks (it is not on the loop) is asked at fewer spots;
 a game that its factory refuses is skipped and shown, but the default game must be playable.
 
 Spots come from hands played at random, not by the strategy: so it is asked for actions after its own policies gave the
@@ -22,11 +22,13 @@ import numpy as np
 import pytest
 from agents import make_quick
 from chi_square import assert_frequencies
+from own_agents import documented_agent
 from random_play import random_hand
 
 from machine.errors import ConfigError
 from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, Game, Position, load_game
+from protocol.hands import hands_of
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, can_fold, raise_bounds, start
 from protocol.wire import MatchState, read_betting, view
 from strategies.baselines import check_or_fold
@@ -37,11 +39,9 @@ from strategies.policy import (
     Policy,
     RaiseBetween,
     check_policy,
-    hand_column,
-    hand_columns,
     parse_support,
 )
-from strategies.registry import DEFAULT_AGENT, STRATEGIES, make_strategy
+from strategies.registry import AGENTS, DEFAULT_AGENT, find_agent, make_strategy
 from strategies.store import MatchStore, StoreReader
 from strategies.strategy import Budget, Decided, Spot, Strategy
 
@@ -51,9 +51,9 @@ GAMES = {
 }
 HOLDEM = GAMES[DEFAULT_GAME]
 
-SPOTS_INLINE = 120
+SPOTS_QUICK = 120
 SPOTS_THINKING = 24
-DRAWN_INLINE = 10_000
+DRAWN_QUICK = 10_000
 DRAWN_THINKING = 2_000
 
 
@@ -95,7 +95,7 @@ def decisions(agent: str, game: str) -> tuple[Asked, ...]:
     """What the strategy decides, for whoever is to act, in hands played at random."""
     strategy = ready(agent, game)
     rng = Random(f"conformance {game}")
-    wanted = SPOTS_INLINE if strategy.inline else SPOTS_THINKING
+    wanted = SPOTS_QUICK if SPECS[agent].on_loop else SPOTS_THINKING
     asked: list[Asked] = []
     hand = 0
     while len(asked) < wanted:
@@ -127,7 +127,9 @@ def same(one: Policy, two: Policy) -> bool:
     )
 
 
-every_agent = pytest.mark.parametrize("agent", STRATEGIES)
+SPECS = {spec.name: spec for spec in (*AGENTS.values(), find_agent(documented_agent(), allow_code=True))}
+"""Ours, and one that a user wrote."""
+every_agent = pytest.mark.parametrize("agent", SPECS)
 every_game = pytest.mark.parametrize("game", GAMES)
 
 
@@ -139,7 +141,6 @@ def test_plays_the_default_game_under_its_own_name(agent):
     strategy = player(agent, DEFAULT_GAME)
     assert not isinstance(strategy, ConfigError)
     assert strategy.name == agent
-    assert isinstance(strategy.inline, bool)
 
 
 @every_agent
@@ -166,8 +167,9 @@ def test_every_possible_hand_has_a_policy_and_no_other(agent, game):
         if len(sums) == 1:
             assert sums == [SCALE]
             continue
-        assert len(sums) == hand_columns(GAMES[game])
-        possible = {hand_column(GAMES[game], hole) for hole in _holes(GAMES[game]) if not {*hole} & {*asked.spot.board}}
+        hands = hands_of(GAMES[game])
+        assert len(sums) == len(hands)
+        possible = {hands.column(hole) for hole in _holes(GAMES[game]) if not {*hole} & {*asked.spot.board}}
         assert sums == [SCALE if column in possible else 0 for column in range(len(sums))]
 
 
@@ -196,7 +198,7 @@ def test_earlier_policies_that_are_missing_are_no_reason_to_fail(agent, game):
     strategy = ready(agent, game)
     late = [asked for asked in decisions(agent, game) if asked.spot.past]
     if GAMES[game].max_raises[0] > 0:
-        assert late or not strategy.inline
+        assert late or not SPECS[agent].on_loop
     for spot, _, _, _ in late[:SPOTS_THINKING]:
         for past in ((), spot.past[1:]):
             cut = dataclasses.replace(spot, past=past)
@@ -211,7 +213,7 @@ def test_the_store_keeps_what_was_decided(agent, game, tmp_path):
     expected = {}
     for spot, policy, deal, hand in asked:
         seen = MatchState(spot.position, hand, spot.state, view(spot.state, deal, spot.position))
-        action = policy.sample(hand_column(GAMES[game], deal.hole[spot.position]), draws(spot, "action"))
+        action = policy.sample(hands_of(GAMES[game]).column(deal.hole[spot.position]), draws(spot, "action"))
         store.add_decision(seen, policy, action, 0.25)
         expected[hand, spot.state.betting] = policy, action_text(action, GAMES[game])
     store.close()
@@ -229,11 +231,10 @@ def test_the_store_keeps_what_was_decided(agent, game, tmp_path):
 @every_game
 def test_sampled_frequencies_match_the_policy(agent, game):
     """By chi-square over the entries; sizes of a spread in at most 20 equal bins."""
-    inline = ready(agent, game).inline
     asked = decisions(agent, game)
-    count = DRAWN_INLINE if inline else DRAWN_THINKING
+    count = DRAWN_QUICK if SPECS[agent].on_loop else DRAWN_THINKING
     for spot, policy, deal, _ in asked[:: len(asked) // 3][:3]:
-        column = hand_column(GAMES[game], deal.hole[spot.position])
+        column = hands_of(GAMES[game]).column(deal.hole[spot.position])
         drawn = Counter(
             policy.sample(column, Draws(5, agent, hand, len(spot.state.actions), "action")) for hand in range(count)
         )
@@ -273,7 +274,7 @@ def test_the_spots_are_worth_asking_about():
     """What the suite above walks over: all streets, all kinds of choices."""
     for name, game in GAMES.items():
         spots = [asked.spot for asked in decisions("always-call", name)]
-        assert len(spots) == SPOTS_INLINE
+        assert len(spots) == SPOTS_QUICK
         assert {spot.state.street for spot in spots} == set(range(game.num_rounds))
         assert {spot.position for spot in spots} == set(range(game.num_players))
         assert {can_fold(spot.state) for spot in spots} == {True, False}
@@ -328,14 +329,14 @@ def test_unknown_names_are_refused_with_the_known_ones(name):
     with pytest.raises(ConfigError) as caught:
         make_strategy(name, HOLDEM)
     message = str(caught.value)
-    assert message.endswith(f"is not known: expected one of {', '.join(STRATEGIES)}")
+    assert message.endswith(f"is not known: expected one of {', '.join(AGENTS)}")
     assert "\n" not in message
     assert len(message) < 500
 
 
 def test_the_registry():
-    assert {"always-fold", "always-call", "always-raise", "all-in", "random"} <= set(STRATEGIES)
-    assert DEFAULT_AGENT in STRATEGIES
+    assert {"always-fold", "always-call", "always-raise", "all-in", "random"} <= set(AGENTS)
+    assert DEFAULT_AGENT in AGENTS
     assert make_quick(DEFAULT_AGENT, HOLDEM).name == DEFAULT_AGENT
 
 

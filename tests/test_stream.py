@@ -20,7 +20,7 @@ import uvloop
 from processes import free_port
 
 from protocol.errors import DeadlineExceeded, Disconnected, LocalProtocolError
-from protocol.lines import TOO_LONG
+from protocol.line_buffer import TOO_LONG
 from protocol.stream import MAX_UNSENT_BYTES, MAX_WAITING_LINES, LineStream, SeatListener, connect
 from protocol.stream import run as run_main
 
@@ -71,7 +71,7 @@ def test_byte_by_byte(run: Run) -> None:
                 peer.send(bytes([byte]))
                 await asyncio.sleep(0)
             assert [await stream.read_line(SOON_S) for _ in range(3)] == ["VERSION:2.0.0", "#", ""]
-            assert not stream.line_ready
+            assert not stream._lines
 
     run(main())
 
@@ -221,7 +221,7 @@ def test_a_waiting_line_is_read_even_if_there_is_no_time(run: Run) -> None:
     async def main() -> None:
         async with seat() as (stream, peer):
             peer.sendall(b"one\r\n")
-            await until(lambda: stream.line_ready, "the line arrives")
+            await until(lambda: bool(stream._lines), "the line arrives")
             assert await stream.read_line(-1.0) == "one"
 
     run(main())
@@ -291,7 +291,7 @@ def test_reading_pauses_when_too_many_lines_wait_and_none_is_lost(run: Run) -> N
             assert MAX_WAITING_LINES < len(stream._lines) < whole < 1_000_000
             for number in range(whole):
                 assert await stream.read_line(SOON_S) == f"{number:07}"
-            assert not stream.line_ready
+            assert not stream._lines
 
     run(main())
 

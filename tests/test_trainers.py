@@ -24,9 +24,9 @@ from blueprints.train.walk import Training
 from blueprints.tree import TreeError
 from machine.errors import ConfigError
 from protocol.game import DEFAULT_GAME, load_game
-from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_index
+from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_index, hands_of
 from solver.algorithms import CFR
-from solver.subgame import Subgame, hands_of
+from solver.subgame import Subgame
 from solver.subgame_solver import Solver
 
 KUHN_VALUE, LEDUC_VALUE = -1 / 18, -0.0856

@@ -17,9 +17,9 @@ from blueprints.train.public import Walker
 from blueprints.tree import build_tree
 from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, Game, load_game
+from protocol.hands import hands_of
 from protocol.kernels import rank_hands
 from solver.menu import parse_menu
-from solver.subgame import hands_of
 
 HOLDEM = load_game(DEFAULT_GAME).game
 

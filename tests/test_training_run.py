@@ -21,7 +21,7 @@ from blueprints.train.exploit import Measure
 from blueprints.train.public import PublicSampling
 from blueprints.train.trainer import FOLLOWED, Beginning, Run
 from blueprints.tree import build_tree
-from machine.errors import ConfigError
+from machine.errors import ConfigError, ParatusError
 from machine.revision import code_revision
 from protocol.errors import BlueprintError
 
@@ -217,7 +217,7 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
     first, second = run_in(tmp_path), run_in(tmp_path)
 
     def tell(period: object) -> None:
-        with pytest.raises(BlueprintError, match="another process trains there"):
+        with pytest.raises(ParatusError, match="another process trains there"):
             second.go_on(lambda last: last.number >= 1)
 
     first.go_on(lambda last: last.number >= 1, tell)

@@ -10,11 +10,16 @@ from chi_square import assert_frequencies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from blueprints.translation import fraction, median_bet, raise_to, smaller_probability, translate
+from blueprints.translation import fraction, raise_to, smaller_probability, translate
 from strategies.blueprint import draw_of
 from strategies.draws import Draws
 
 sizes = st.floats(0, 400, allow_nan=False)
+
+
+def median_bet(a, b):
+    """The bet that is taken for a as often as for b."""
+    return (a + b + 2 * a * b) / (a + b + 2)
 
 
 def ordered(count):

@@ -16,9 +16,9 @@ from blueprints.train.public import PublicSampling
 from blueprints.tree import BettingTree, build_tree
 from protocol.cards import Card
 from protocol.game import Game, load_game, parse_game
+from protocol.hands import hands_of
 from protocol.state import State, apply, start
 from solver.menu import Menu, parse_menu
-from solver.subgame import hands_of
 from studies.sampling import Apart
 
 KUHN = parse_game(

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from bot.solve.endgames import Endgame, Ranges, write_endgame
 from protocol.cards import NUM_CARDS, Card, parse_cards
-from protocol.hands import NUM_HANDS, hand_cards_array
+from protocol.hands import NUM_HANDS, holdem_hands
 from protocol.kernels import rank_board
 from protocol.ranges import parse_range
 
@@ -97,7 +97,7 @@ def strength(board: tuple[Card, ...]) -> NDArray[np.float64]:
         order = np.sort(ranks[alive])
         below, to = (np.searchsorted(order, ranks[alive], side=side) for side in ("left", "right"))
         shares[number, alive] = (below + to) / 2 / len(order)
-    dead = np.isin(hand_cards_array(), np.array(board)).any(axis=1)
+    dead = ~holdem_hands().live(board)
     result = np.full(NUM_HANDS, np.nan)
     result[~dead] = np.nanmean(shares[:, ~dead], axis=0)
     return result

@@ -27,13 +27,13 @@ from benchmarks.endgames.make import (
 from benchmarks.search_spots.spots import FILE, RecordedSpot, save_spots
 from protocol.cards import Card
 from protocol.game import DEFAULT_GAME, Game, Position, load_game
+from protocol.hands import hands_of
 from protocol.ranges import parse_range
 from protocol.state import CALL, FOLD, Action, Raise, State, apply, raise_bounds, start
 from solver.menu import Menu
 from strategies.draws import Draws
-from strategies.policy import Origin, Policy, hand_column, round_columns
+from strategies.policy import Origin, Policy, round_columns
 from strategies.search.nested import Limit, NestedSearch
-from strategies.search.ranges import alive
 from strategies.search.settings import Effort, NestedSettings
 from strategies.search.subgames import Question, Solved
 from strategies.strategy import Budget, Decided, Spot
@@ -67,7 +67,7 @@ class ByStrength:
         bounds = raise_bounds(state)
         if bounds is None or raised > 1:
             more = np.zeros_like(more)
-        weights = np.stack([(1 - more) * (1 - less), (1 - more) * less, more]) * alive(state.game, spot.board)
+        weights = np.stack([(1 - more) * (1 - less), (1 - more) * less, more]) * hands_of(state.game).live(spot.board)
         if not state.owed:
             weights[1] += weights[0]
             weights[0] = 0.0
@@ -116,7 +116,7 @@ def play(number: int, players: dict[Position, Recorder], rng: Random) -> None:
         budget = Budget(time.monotonic() + 2 * _PATIENT_S, _PATIENT_S)
         draws = [Draws(7, "spots", number, len(state.actions), purpose) for purpose in ("strategy", "action")]
         policy = players[state.actor].policy(spot, budget, draws[0])
-        action: Action = policy.sample(hand_column(game, holes[state.actor]), draws[1])
+        action: Action = policy.sample(hands_of(game).column(holes[state.actor]), draws[1])
         past[state.actor].append(Decided(state, policy))
         state = apply(state, action)
 

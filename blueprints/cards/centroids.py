@@ -27,12 +27,13 @@ from blueprints.cards.work import Progress, Work
 from machine.errors import quote
 from protocol.arrays import I64
 from protocol.errors import BlueprintError
+from protocol.game import STREET_NAMES
 from protocol.hands import NUM_CLASSES, canonical_boards, hand_classes_array
 
 EDITION: Final = 1
 """Of the features. It goes into the digest: with other features the same centres mean other buckets."""
 
-_STREETS: Final = ("flop", "turn", "river")
+_STREETS: Final = STREET_NAMES[1:]
 _HANDS_A_BOARD: Final = 20
 _OPPONENT_QUANTILES: Final = 32
 _OPPONENT_STARTS: Final = 20

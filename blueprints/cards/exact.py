@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
 from itertools import combinations
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from blueprints.cards.settings import MAX_BUCKETS
 from machine.errors import ConfigError
 from protocol.cards import Card, CardError, cards_text, rank_of
 from protocol.game import Game
-from protocol.hands import SuitPermutation, canonical_hole_board, permute_cards
+from protocol.hands import SuitPermutation, canonical_hole_board, hands_of, permute_cards
 
 _Class = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -36,10 +35,8 @@ class ExactCards:
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self._deck = sorted(game.deck())
+        self._hands = hands_of(game)
         self._suits = game.num_hole_cards + sum(game.num_board_cards) >= FLUSH_CARDS
-        self._holes = sorted(combinations(self._deck, game.num_hole_cards), key=lambda hole: hole[::-1])
-        self._places = {hole: column for column, hole in enumerate(self._holes)}
         self._images: dict[SuitPermutation, NDArray[np.intp]] = {}
         lengths = [game.board_cards_by(street) for street in range(game.num_rounds)]
         self._tables = {length: self._table(length) for length in sorted(set(lengths))}
@@ -57,13 +54,13 @@ class ExactCards:
         """[hand] on a board as it lies after some street."""
         if len(board) not in self._tables:
             raise CardError(f"a board of {len(board)} cards: expected one of {sorted(self._tables)}")
-        if len(set(board)) != len(board) or not set(board) <= set(self._deck):
+        if len(set(board)) != len(board) or not set(board) <= set(self._hands.deck):
             raise CardError(f"{cards_text(board)} is no board of this deck")
         _, canonical, suits = canonical_hole_board((), board)
         row = self._tables[len(board)][canonical]
         if suits not in self._images:
-            images = [tuple(sorted(permute_cards(hole, suits))) for hole in self._holes]
-            self._images[suits] = np.array([self._places[image] for image in images])
+            images = [permute_cards(hand, suits) for hand in self._hands]
+            self._images[suits] = np.array([self._hands.column(image) for image in images])
         return row[self._images[suits]]
 
     def deal(self, board: Sequence[Card]) -> Buckets:
@@ -74,14 +71,13 @@ class ExactCards:
 
     def _table(self, length: int) -> dict[tuple[Card, ...], Buckets]:
         """The buckets of all hands on every canonical board of so many cards."""
-        boards = dict.fromkeys(canonical_hole_board((), board)[1] for board in combinations(self._deck, length))
+        boards = dict.fromkeys(canonical_hole_board((), board)[1] for board in combinations(self._hands.deck, length))
         numbers: dict[_Class, int] = {}
         table = {}
         for board in boards:
-            row = np.zeros(comb(len(self._deck), self._game.num_hole_cards), np.int64)
-            for column, hole in enumerate(self._holes):
-                if not set(hole) & set(board):
-                    row[column] = numbers.setdefault(self._class(hole, board), len(numbers))
+            row = np.zeros(len(self._hands), np.int64)
+            for column in np.flatnonzero(self._hands.live(board)).tolist():
+                row[column] = numbers.setdefault(self._class(self._hands[column], board), len(numbers))
             table[board] = row
         if len(numbers) > MAX_BUCKETS:
             raise ConfigError(

@@ -24,6 +24,7 @@ from protocol.hands import (
     hand_cards_array,
     hand_classes_array,
     hand_permutation,
+    holdem_hands,
 )
 from protocol.kernels import rank_tables
 from solver.kernels.vectors import LANES
@@ -51,7 +52,7 @@ def hand_permutations() -> NDArray[np.int16]:
 
 def live_hands(board: Sequence[int]) -> NDArray[np.intp]:
     """The hands that share no card with a board, ascending."""
-    return np.flatnonzero(~np.isin(hand_cards_array(), board).any(axis=1))
+    return np.flatnonzero(holdem_hands().live(board))
 
 
 @cache

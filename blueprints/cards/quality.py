@@ -37,9 +37,9 @@ from blueprints.cards.settings import CardSettings
 from blueprints.cards.work import Progress, Work
 from protocol.arrays import F64
 from protocol.cards import Card
+from protocol.game import STREET_NAMES
 from protocol.hands import canonical_boards
 
-_NAMES = {FLOP: "flop", TURN: "turn", RIVER: "river"}
 _STANDARD = CardSettings()
 # The mean over all run-outs, in the last dimension.
 _EQUITY = CardSettings(emphasis=0.0, quantiles=1, turn_share=0.0)
@@ -92,7 +92,9 @@ def quality(
             rivers = river_strengths(work)
         opponents = opponent_clusters(_STANDARD, rivers, work)
         features = Features(_STANDARD, opponents, rivers), Features(_EQUITY, opponents, rivers)
-        streets = [_street(cards, street, features, rivers, sample, [seed, street], work) for street in _NAMES]
+        streets = [
+            _street(cards, street, features, rivers, sample, [seed, street], work) for street in (FLOP, TURN, RIVER)
+        ]
     return Quality(cards.digest, sample, tuple(streets))
 
 
@@ -108,7 +110,7 @@ def _street(
     places, picks = draw_hands(street, sample, seed)
     boards = canonical_boards(BOARD_CARDS[street])[places]
     weights = np.repeat(multiplicities(street)[places], picks.shape[1]).astype(np.float64)
-    task = f"{_NAMES[street]}: features of a sample"
+    task = f"{STREET_NAMES[street]}: features of a sample"
     points = features[0].sample(street, boards, picks, work, task).rows() / GRID
     hands = np.stack([live_hands(board)[of_board] for board, of_board in zip(boards, picks, strict=True)])
     buckets = np.concatenate(
@@ -118,7 +120,7 @@ def _street(
         equity = (rivers[places[:, None], hands] / strengths.RIVER_STRENGTH).ravel()
     else:
         equity = features[1].sample(street, boards, picks, work).rows()[:, -1] / GRID
-    return _measure(_NAMES[street], cards.counts[street], buckets, points, equity.astype(np.float64), weights)
+    return _measure(STREET_NAMES[street], cards.counts[street], buckets, points, equity.astype(np.float64), weights)
 
 
 def _measure(

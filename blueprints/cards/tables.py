@@ -21,11 +21,11 @@ from blueprints.cards.features import BOARD_CARDS, FLOP, LIVE_HANDS, RIVER, Feat
 from blueprints.cards.points import pack
 from blueprints.cards.work import Work
 from machine.files import whole_file
+from protocol.game import STREET_NAMES
 from protocol.hands import canonical_board_keys, canonical_boards
 
 Table = NDArray[np.uint16]
 
-_NAMES = ("preflop", "flop", "turn", "river")
 _CHECKSUM_BYTES = 8
 
 
@@ -55,7 +55,7 @@ def missing_tables(centroids: Centroids, folder: Path) -> list[Path]:
 
 
 def _path(centroids: Centroids, folder: Path, street: int) -> Path:
-    return folder / f"{_NAMES[street]}-{centroids.digest}.npy"
+    return folder / f"{STREET_NAMES[street]}-{centroids.digest}.npy"
 
 
 def build_table(centroids: Centroids, street: int, rivers: Table | None, work: Work) -> Table:
@@ -63,7 +63,7 @@ def build_table(centroids: Centroids, street: int, rivers: Table | None, work: W
     table = np.empty(_shape(street), np.uint16)
     features = Features(centroids.settings, centroids.opponents, rivers)
     boards, packed = canonical_boards(BOARD_CARDS[street]), pack(centroids.centres(street))
-    features.buckets(street, boards, packed, table, work, f"{_NAMES[street]}: buckets of all hands")
+    features.buckets(street, boards, packed, table, work, f"{STREET_NAMES[street]}: buckets of all hands")
     return table
 
 

@@ -20,9 +20,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprints.values.margins import margins_of, meet_not, run_out_ranks
+from blueprints.values.margins import margins_of, run_out_ranks
 from protocol.arrays import F32, F64
 from protocol.cards import Card
+from protocol.hands import holdem_hands
 
 SLICES: Final = 12
 SPREADS: Final = 4
@@ -69,7 +70,7 @@ class Flop:
         groups = _groups(mean, spread, live)
         member = _members(groups)
         count = member.sum(axis=0)
-        apart = member.T @ (meet_not() @ member)
+        apart = member.T @ (holdem_hands().compatible @ member)
         pair_margin = member.T @ (margins @ member) / np.maximum(apart, 1)
         of_run_out = hopes.astype(np.float32) @ member / count
         alike = of_run_out.T @ of_run_out / len(hopes)

@@ -15,12 +15,12 @@ from blueprints.train.walk import Deal
 from protocol.arrays import F64, I32
 from protocol.cards import Card
 from protocol.game import Game
+from protocol.hands import DeckHands, hands_of
 from protocol.kernels import rank_hands
 from solver.deals import opposing_weights
 from solver.kernels.sweeps import NUM_CARD_ROWS
 from solver.kernels.types import padded
 from solver.kernels.vectors import LANES
-from solver.subgame import hands_of
 
 _ADDED, _NEVER = NUM_CARD_ROWS - 2, NUM_CARD_ROWS - 1
 """Card rows of one-card hands: one that is added to, one that stays zero."""
@@ -41,14 +41,8 @@ class Dealer:
     """What lies already."""
 
     @cached_property
-    def _held(self) -> npt.NDArray[np.uint8]:
-        return np.array(hands_of(self.game), np.uint8)
-
-    @cached_property
-    def _meets(self) -> npt.NDArray[np.bool_]:
-        """[card, hand] whether they meet."""
-        cards: npt.NDArray[np.bool_] = (self._held == np.arange(max(self._deck) + 1)[:, None, None]).any(axis=2)
-        return cards
+    def _hands(self) -> DeckHands:
+        return hands_of(self.game)
 
     @cached_property
     def num_hands(self) -> int:
@@ -63,13 +57,13 @@ class Dealer:
     @cached_property
     def all_hands(self) -> int:
         """Hands of the whole deck."""
-        return len(self._held)
+        return len(self._hands)
 
     def num_pairs(self, ranges: Ranges = (None, None)) -> float:
         """Pairs of hands that a final board leaves, by their weights: the mean over all boards."""
-        hands, deck = hands_of(self.game), self.game.num_suits * self.game.num_ranks
+        hands, deck = self._hands, self.game.num_suits * self.game.num_ranks
         weights = [np.ones(len(hands)) if each is None else np.asarray(each, np.float64) for each in ranges]
-        mine, theirs = (np.where(np.isin(self._held, self.board).any(axis=1), 0.0, each) for each in weights)
+        mine, theirs = (np.where(hands.live(self.board), each, 0.0) for each in weights)
         pairs = float(mine @ opposing_weights(hands, hands, theirs))
         left, missing = deck - len(self.board), sum(self.game.num_board_cards) - len(self.board)
         return pairs * comb(left - 2 * self.game.num_hole_cards, missing) / comb(left, missing)
@@ -83,10 +77,10 @@ class Dealer:
 
     def hands(self, board: tuple[Card, ...]) -> tuple[npt.NDArray[np.intp], I32]:
         """Numbers of the hands that a final board allows, by strength, and where each strength begins."""
-        live = np.flatnonzero(~self._meets[list(board)].any(axis=0))
+        live = np.flatnonzero(self._hands.live(board))
         hole = self.game.num_hole_cards
         whole = np.empty((len(live), hole + len(board)), np.uint8)
-        whole[:, :hole], whole[:, hole:] = self._held[live], board
+        whole[:, :hole], whole[:, hole:] = self._hands.cards[live], board
         ranks = rank_hands(whole)
         order = np.argsort(ranks, kind="stable")
         sorted_ranks = ranks[order]
@@ -99,7 +93,7 @@ class Dealer:
         size, live = self.num_hands, len(hands)
         cards = np.full((size, 2), _ADDED, np.int32)
         minus = np.full((size, 2), _NEVER, np.int32)
-        held = self._held[hands]
+        held = self._hands.cards[hands]
         cards[:live, : held.shape[1]] = minus[:live, : held.shape[1]] = held
         order = np.arange(size, dtype=np.int32)
         twin = order if held.shape[1] == 2 else np.full(size, size, np.int32)

@@ -26,9 +26,8 @@ from blueprints.train.samples import (
 from machine.errors import ConfigError
 from protocol.cards import Card
 from protocol.game import Game
-from protocol.hands import SUIT_PERMUTATIONS, hand_classes_array
+from protocol.hands import SUIT_PERMUTATIONS, DeckHands, hand_classes_array, hands_of
 from protocol.kernels import rank_tables
-from solver.subgame import hands_of
 
 Table = npt.NDArray[np.uint16]
 Range = npt.NDArray[np.floating]
@@ -85,12 +84,11 @@ def chance_of(game: Game, board: tuple[Card, ...], ranges: Sequence[Range] | Non
     whole = sorted(game.deck())
     place = np.full(52, -1, np.int64)
     place[whole] = np.arange(len(whole))
-    held = np.array(hands_of(game), np.uint8)
+    hands = hands_of(game)
     first = second = np.zeros(0)
     if ranges is not None:
-        live = ~np.isin(held, np.array(board, np.uint8)).any(axis=1)
-        mine, second = (np.asarray(each, np.float64) * live for each in ranges)
-        first = np.cumsum(mine * _beside(held, second))
+        mine, second = (np.asarray(each, np.float64) * hands.live(board) for each in ranges)
+        first = np.cumsum(mine * _beside(hands, second))
         if not first[-1] > 0:
             raise ConfigError("the ranges block each other: no pair of hands can be dealt")
     return Chance(
@@ -99,18 +97,15 @@ def chance_of(game: Game, board: tuple[Card, ...], ranges: Sequence[Range] | Non
         place=place,
         holes=game.num_hole_cards,
         cards_by=np.array([game.board_cards_by(street) for street in range(game.num_rounds)], np.int64),
-        held=held,
+        held=hands.cards,
         first=first,
         second=second,
     )
 
 
-def _beside(held: npt.NDArray[np.uint8], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _beside(hands: DeckHands, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """[hand] the weight of all hands that can be held beside it; by twos, so that what is zero stays zero."""
-    found = np.zeros(len(held))
-    for number, hand in enumerate(held):
-        found[number] = weights[~np.isin(held, hand).any(axis=1)].sum()
-    return found
+    return np.array([weights[hands.live(hand)].sum() for hand in hands])
 
 
 def canonical(flops: Table, turns: Table, rivers: Table) -> Canonical:

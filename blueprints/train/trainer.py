@@ -157,7 +157,7 @@ class Run:
 
     def go_on(self, enough: Callable[[Period], bool], tell: Callable[[Period], None] = lambda period: None) -> Period:
         """Train until it is enough; `tell` hears of every period once it is kept."""
-        with alone_in(self._folder):
+        with alone_in(self._folder, "trains"):
             for name in (CHECKPOINT, LOG, _SETTINGS):
                 remove_leftovers(self._folder / name)
             while not enough(self.last):

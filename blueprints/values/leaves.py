@@ -38,11 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprints.lookup import Lookup
-from blueprints.values.margins import cards_held
 from blueprints.values.rollouts import Rollouts
 from protocol.arrays import F32, I32
 from protocol.cards import Card
-from protocol.hands import hand_cards_array
+from protocol.hands import hand_cards_array, holdem_hands
 from protocol.state import Action, State
 from solver.betting import Node, build_forest
 from solver.depth_limited import LimitedTree, apart
@@ -131,7 +130,9 @@ class Settled:
 
     def __init__(self, game: StreetGame, board: Sequence[Card], margins: F32) -> None:
         self._game, self.margins = game, margins
-        self.live: F32 = (cards_held()[:, list(board)].sum(axis=1) == 0).astype(np.float32)
+        hands = holdem_hands()
+        self.live: F32 = hands.live(board).astype(np.float32)
+        self._holding: F32 = np.ascontiguousarray(hands.holding.T, np.float32)
 
     def put(self, reaches: tuple[F32, F32], values: tuple[F32, F32]) -> None:
         """Values at folds and all-ins, from reaches there: both [leaf, continuation, hand]."""
@@ -144,7 +145,7 @@ class Settled:
 
     def _apart(self, come: F32) -> F32:
         """[any, hand] the sum over all hands that share no card with a hand."""
-        of_card = come @ cards_held()
+        of_card = come @ self._holding
         first, second = hand_cards_array().T
         found: F32 = come.sum(axis=1)[:, None] - of_card[:, first] - of_card[:, second] + come
         found *= self.live

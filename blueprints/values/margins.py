@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import pairwise
 from math import comb
 from typing import Final
@@ -18,28 +17,12 @@ from numpy.typing import NDArray
 from blueprints.values.margin_kernels import count_wins, rank_boards
 from protocol.arrays import F32
 from protocol.cards import NUM_CARDS, Card
-from protocol.hands import NUM_HANDS, hand_cards_array
+from protocol.hands import NUM_HANDS, holdem_hands
 from protocol.kernels import rank_tables
 
 _RUN_OUTS: Final = comb(49, 2)
 _MEETING_NEITHER: Final = comb(45, 2)
 _MEETING_THE_OTHER: Final = comb(47, 2) - comb(45, 2)
-
-
-@cache
-def cards_held() -> F32:
-    """[hand, card] 1 where a hand holds a card."""
-    found: F32 = (hand_cards_array()[:, :, None] == np.arange(NUM_CARDS)).any(axis=1).astype(np.float32)
-    found.setflags(write=False)
-    return found
-
-
-@cache
-def meet_not() -> F32:
-    """[hand, hand] 1 where two hands share no card."""
-    found: F32 = (cards_held() @ cards_held().T == 0).astype(np.float32)
-    found.setflags(write=False)
-    return found
 
 
 def run_out_ranks(flop: Sequence[Card]) -> NDArray[np.uint16]:
@@ -64,5 +47,5 @@ def margins_of(ranks: NDArray[np.uint16], threads: int) -> F32:
                 part.result()
     lower = np.tril(wins - np.int16(_MEETING_THE_OTHER), -1).astype(np.float32)
     live: NDArray[np.bool_] = ranks.max(axis=0) > 0
-    found: F32 = (lower - lower.T) * meet_not() * (live * live[:, None]) / np.float32(_MEETING_NEITHER)
+    found: F32 = (lower - lower.T) * holdem_hands().compatible * (live * live[:, None]) / np.float32(_MEETING_NEITHER)
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +19,7 @@ from bot.solve.answers import class_order
 from machine.errors import ConfigError
 from protocol.arrays import F64
 from protocol.cards import Card, cards_text
-from protocol.hands import HandClass, class_text, hand_classes_array
+from protocol.hands import HandClass, class_text, hand_classes_array, hands_of
 from protocol.state import Action, Call, Fold, Raise, State, action_text, steps
 
 _HALF: Final = 0.5
@@ -110,11 +109,9 @@ def by_class(shown: Shown) -> list[Group]:
     return groups
 
 
-def hands_of(shown: Shown) -> list[str]:
+def hand_texts(shown: Shown) -> list[str]:
     """Every hand as text, in the order of columns."""
-    game = shown.state.game
-    holes = sorted(combinations(sorted(game.deck()), game.num_hole_cards), key=lambda hole: hole[::-1])
-    return [cards_text(hole[::-1]) for hole in holes]
+    return [cards_text(hand[::-1]) for hand in hands_of(shown.state.game)]
 
 
 def has_classes(shown: Shown) -> bool:
@@ -165,7 +162,7 @@ def shown_data(shown: Shown) -> dict[str, Any]:
                 "reach": _number(shown.reach[column]),
                 "frequencies": _by_code(codes, probabilities[:, column]),
             }
-            for column, hand in enumerate(hands_of(shown))
+            for column, hand in enumerate(hand_texts(shown))
             if shown.found.shares[:, column].any()
         ],
     }

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bot.blueprints.answers import Shown, by_class, hands_of, has_classes
+from bot.blueprints.answers import Shown, by_class, hand_texts, has_classes
 from protocol.cards import cards_text
 from protocol.state import action_text
 from strategies.grids import action_colour, grid, print_beside
@@ -48,7 +48,7 @@ def _print_hands(console: Console, shown: Shown) -> None:
     table.add_column("reach", justify="right")
     for action, frequency in zip(shown.found.actions, shown.frequencies, strict=True):
         table.add_column(f"{action_text(action, shown.state.game)} {100 * frequency:.1f}%", justify="right")
-    for column, hand in enumerate(hands_of(shown)):
+    for column, hand in enumerate(hand_texts(shown)):
         if shown.found.shares[:, column].any():
             shares = shown.found.probabilities[:, column]
             table.add_row(hand, f"{shown.reach[column]:.2f}", *[f"{100 * share:.1f}" for share in shares])

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from bot.blueprints.files import add_file, file_of
+from protocol.game import STREET_NAMES
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality
     from blueprints.storage import Blueprint, OneRun
-
-_STREETS: Final = ("preflop", "flop", "turn", "river")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +69,7 @@ def info_data(blueprint: Blueprint) -> dict[str, Any]:
         nodes, rows = len(tree.nodes_of(street)), blueprint.strategy(street)
         streets.append(
             {
-                "street": _STREETS[street],
+                "street": STREET_NAMES[street],
                 "decisions": nodes,
                 "actions": len(rows),
                 "buckets": buckets,

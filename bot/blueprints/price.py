@@ -12,6 +12,7 @@ from bot.blueprints.configs import add_config, add_threads, grow_tree
 from bot.blueprints.info import quality_text
 from machine.errors import ConfigError
 from machine.progress import ShareBar
+from protocol.game import STREET_NAMES
 
 if TYPE_CHECKING:
     from blueprints.cards.quality import Quality
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from blueprints.settings import BlueprintSettings
 
 _COMMAND: Final = "paratus blueprint price"
-_STREETS: Final = ("preflop", "flop", "turn", "river")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +92,7 @@ def _print(settings: BlueprintSettings, price: Price, threads: int) -> None:
     for heading in ("decisions", "actions", "buckets", "information sets", "probabilities"):
         table.add_column(heading, justify="right")
     rows = [(each.decisions, each.actions, each.buckets, each.information_sets, each.pairs) for each in price.streets]
-    for name, row in zip(_STREETS, rows, strict=False):
+    for name, row in zip(STREET_NAMES, rows, strict=False):
         table.add_row(name, *[f"{number:,}" for number in row])
     total = [f"{sum(column):,}" for column in zip(*rows, strict=True)]
     table.add_row("all", total[0], total[1], "", *total[3:], style="bold")

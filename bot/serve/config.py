@@ -18,7 +18,7 @@ from machine.errors import ConfigError, quote
 from machine.folders import data_home
 from machine.refusals import problem_words
 from protocol.game import DEFAULT_GAME
-from strategies.registry import DEFAULT_AGENT, STRATEGIES
+from strategies.registry import AGENTS, DEFAULT_AGENT, is_agent
 
 DEFAULT_FILE: Final = Path(__file__).with_name("serve.toml")
 FILES_A_MATCH: Final = 4
@@ -137,8 +137,8 @@ class MatchSection(Section):
     @field_validator("agent")
     @classmethod
     def _known(cls, value: str) -> str:
-        if value not in STRATEGIES:
-            raise ValueError(f"expected one of {', '.join(STRATEGIES)}")
+        if not is_agent(value):
+            raise ValueError(f"expected one of {', '.join(AGENTS)}")
         return value
 
     @property
@@ -188,6 +188,9 @@ def load_serve_config(path: Path | None) -> ServeConfig:
 def parse_match(data: dict[str, Any]) -> MatchSection:
     """A match as a control request gives it."""
     try:
-        return MatchSection.model_validate_json(json.dumps(data))
+        section = MatchSection.model_validate_json(json.dumps(data))
     except ValidationError as error:
         raise ConfigError(problem_words(error, MatchSection)) from None
+    if section.agent not in AGENTS:  # a request is no reason to load code
+        raise ConfigError(f"agent = {quote(section.agent)}: expected one of {', '.join(AGENTS)}")
+    return section

@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections import deque
 
-from protocol.lines import Line
+from protocol.line_buffer import ReceivedLine
 from protocol.stream import LineStream
 
 
@@ -54,7 +54,7 @@ class _InTurn(LineStream):
         super().__init__()
         self._gate = gate
 
-    async def read_line(self, timeout_s: float) -> Line:
+    async def read_line(self, timeout_s: float) -> ReceivedLine:
         """The next line, in turn."""
         line = await super().read_line(timeout_s)
         await self._gate.turn()

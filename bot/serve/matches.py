@@ -2,9 +2,8 @@
 
     joining → playing → over          any → leaving → over
 
-The session is that of `paratus bot`, unchanged. What the server wants to know of it passes through the match's store,
-which is where a hand ends: `Ledger` counts what it is given, and once the match is to be left it says so there, after
-the hand has been written. An end of one match, of whatever kind, is never an end of another.
+The session is that of `paratus bot`, unchanged. The match observes it to count decisions and hands, and tells it when
+to leave. An end of one match, of whatever kind, is never an end of another.
 
 Records are written on the loop, before the match goes on: so what was answered is never ahead of what is kept. That is
 a copy into the kernel's memory. What waits for the disk (opening, closing, moving the file's log into the file) is done
@@ -19,25 +18,25 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from enum import Enum
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from bot.config import BotConfig
-from bot.serve.agents import Agents, Distant, Opened
+from bot.serve.agents import Distant, OpenAgents, Opened
 from bot.serve.config import MatchSection
 from bot.serve.gate import Gate
 from bot.serve.metrics import Metrics
 from bot.serve.pool import Pool
-from bot.session import Ending, Session
+from bot.session import Ending, Observer, Session
 from machine.errors import ParatusError
-from protocol.game import Game, load_game
+from protocol.game import load_game
 from protocol.state import Action
 from protocol.stream import connect
 from protocol.wire import MatchState
+from strategies.agents import Agent
+from strategies.identity import DrawKey, stored_identity
 from strategies.policy import Policy
 from strategies.store import MatchStore, StoreError
-from strategies.strategy import Strategy
 
 _CHECKPOINT_HANDS: Final = 200
 _RETRY_S: Final = 1.0
@@ -48,20 +47,16 @@ Tell = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Shared:
     """What all matches share."""
 
-    agents: Agents
+    agents: OpenAgents
     pool: Pool
     metrics: Metrics
-    clerk: Executor
+    disk: Executor
     """One thread for what waits for the disk: more would only take turns with the loop more often."""
     gate: Gate
     tell: Tell
-
-
-class HandOver(Exception):
-    """A match that is to be left has finished its hand."""
 
 
 class Stage(Enum):
@@ -73,72 +68,70 @@ class Stage(Enum):
     OVER = "over"
 
 
-class Ledger(MatchStore):
-    """A match's store that counts, and that knows when to stop."""
+class Records:
+    """Keeps what a match plays; where the disk is full, the match goes on and it is tried again."""
 
-    def __init__(self, house: House, config: BotConfig, game: Game, strategy: Strategy) -> None:
-        identity = {
-            **strategy.identity(),
-            "paratus": version("paratus"),
-            "seed": str(config.bot.seed),
-            "match": config.bot.match,
-        }
-        super().__init__(Path(config.store.path), game, strategy.name, identity, resume=config.store.resume)
-        self.one_of_many()
-        self._house, self._match_key = house, config.bot.match
+    def __init__(self, store: MatchStore, match: str, tell: Tell) -> None:
+        self._store, self._match, self._tell = store, match, tell
         self._again_s = 0.0
-        self.hands = 0
-        self.leaving = False
-        self._hand_ended = False
+        store.one_of_many()
 
     def add_decision(
         self, asked: MatchState, policy: Policy, action: Action, seconds: float, *, again: bool = False
     ) -> None:
-        super().add_decision(asked, policy, action, seconds, again=again)
-        if not again:
-            self._house.metrics.decided(policy.origin.route, seconds, fallback=policy.origin.is_fallback)
+        """Keep what was decided."""
+        self._store.add_decision(asked, policy, action, seconds, again=again)
 
     def add_hand(self, last: MatchState, value: float) -> None:
-        super().add_hand(last, value)
-        self._house.metrics.hands += 1
-        self.hands += 1
-        self._hand_ended = True
+        """Keep a finished hand."""
+        self._store.add_hand(last, value)
+
+    def policies(self, hand: int) -> dict[str, Policy]:
+        """Those of an unfinished hand."""
+        return self._store.policies(hand)
+
+    def progress(self) -> tuple[int, float]:
+        """Hands finished and seconds of thought so far."""
+        return self._store.progress()
+
+    @property
+    def unwritten(self) -> int:
+        """Records that wait to be written."""
+        return self._store.unwritten
 
     def flush(self) -> None:
-        if not self.error or time.monotonic() >= self._again_s:
-            self._write()
-        ended, self._hand_ended = self._hand_ended, False
-        if ended and self.hands % _CHECKPOINT_HANDS == 0:
-            self._house.clerk.submit(self.checkpoint)
-        if ended and self.leaving:
-            raise HandOver
-
-    def _write(self) -> None:
-        """A full disk is told once, and so is that it is over; the match goes on meanwhile."""
-        before = self.error
-        super().flush()
-        if self.error:
+        """Write what waits. That the disk is full is told once, and so is that it is over."""
+        before = self._store.error
+        if before and time.monotonic() < self._again_s:
+            return
+        self._store.flush()
+        if self._store.error:
             self._again_s = time.monotonic() + _RETRY_S
-        if bool(self.error) != bool(before):
-            event = "unwritten" if self.error else "written again"
-            self._house.tell(event, match=self._match_key, records=self.unwritten, error=self.error)
+        if bool(self._store.error) != bool(before):
+            event = "unwritten" if self._store.error else "written again"
+            self._tell(event, match=self._match, records=self.unwritten, error=self._store.error)
 
-    async def finish(self) -> None:
-        """Write everything, and close."""
-        await asyncio.get_running_loop().run_in_executor(self._house.clerk, self.close)
+    def checkpoint(self) -> None:
+        """Move what was written into the file; waits for the disk."""
+        self._store.checkpoint()
+
+    def close(self) -> None:
+        """Write everything, and close; waits for the disk."""
+        self._store.close()
 
 
-class Match:
+class Match(Observer):
     """One match."""
 
-    def __init__(self, section: MatchSection, config: BotConfig, house: House) -> None:
+    def __init__(self, section: MatchSection, config: BotConfig, shared: Shared) -> None:
         self.section, self.key = section, section.key
         self.stage = Stage.JOINING
         self.message = ""
         self.task: asyncio.Task[None] | None = None
-        self._config, self._house = config, house
+        self._config, self._shared = config, shared
         self._session: Session | None = None
-        self._ledger: Ledger | None = None
+        self._records: Records | None = None
+        self._hands = 0
         self._begun_s = time.monotonic()
         self._shown: dict[str, Any] | None = None
 
@@ -152,7 +145,7 @@ class Match:
             "port": self.section.port,
             "agent": self.section.agent,
             "stage": self.stage.value,
-            "hands": self._ledger.hands if self._ledger else 0,
+            "hands": self._hands,
             "of": self.section.hands,
             "chips": self._session.total_chips if self._session else 0.0,
             "fallbacks": self._session.fallbacks if self._session else 0,
@@ -163,27 +156,25 @@ class Match:
     @property
     def unwritten(self) -> int:
         """Records that wait to be written."""
-        return self._ledger.unwritten if self._ledger is not None else 0
+        return self._records.unwritten if self._records is not None else 0
 
     def leave(self) -> None:
         """Go after this hand; at once between two hands, or before the first."""
         if self.stage is Stage.OVER:
             return
         self.stage = Stage.LEAVING
-        if self._ledger is not None and self._session is not None and self._session.client.in_hand:
-            self._ledger.leaving = True
+        if self._session is not None and self._session.client.in_hand:
+            self._session.leave()
         elif self.task is not None:
             self.task.cancel()
 
     async def play(self) -> None:
         """To its end; only cancellation is raised."""
-        self._house.metrics.matches["begun"] += 1
+        self._shared.metrics.matches["begun"] += 1
         outcome = "failed"
         try:
             ending = await self._play()
             outcome, self.message = ending.outcome.name.lower(), ending.message
-        except HandOver:
-            outcome, self.message = "left", "left after a hand"
         except asyncio.CancelledError:
             in_hand = self._session is not None and self._session.client.in_hand
             outcome, self.message = "left", "left in the middle of a hand" if in_hand else "left between hands"
@@ -193,44 +184,61 @@ class Match:
         except Exception as error:  # a fault of ours ends this match and no other
             self.message = f"{type(error).__name__}: {error}"
         finally:
-            if self._ledger is not None:
-                outcome = await self._close(self._ledger, outcome)
+            if self._records is not None:
+                outcome = await self._close(self._records, outcome)
             self.stage = Stage.OVER
             self._shown = self.describe()
-            self._session = self._ledger = None  # the list of what is over is long, and needs no more than that
-            self._house.metrics.matches[outcome] += 1
-            self._house.tell("over", match=self.key, outcome=outcome, **self._figures(), message=self.message)
+            self._session = self._records = None  # the list of what is over is long, and needs no more than that
+            self._shared.metrics.matches[outcome] += 1
+            self._shared.tell("over", match=self.key, outcome=outcome, **self._figures(), message=self.message)
 
     async def _play(self) -> Ending:
-        house, config, section, loop = self._house, self._config, self.section, asyncio.get_running_loop()
+        shared, config, section, loop = self._shared, self._config, self.section, asyncio.get_running_loop()
         game = load_game(section.game).game
-        opened = await asyncio.to_thread(house.agents.open, config, game)
+        opened = await asyncio.to_thread(shared.agents.open, config, game)
         try:
-            strategy = await self._strategy(opened)
-            ledger = self._ledger = await loop.run_in_executor(house.clerk, Ledger, house, config, game, strategy)
-            self._session = Session(game, strategy, config, ledger)
-            stream = await connect(section.host, section.port, config.wait.connect_s, house.gate.stream)
+            agent = await self._agent(opened)
+            records = self._records = await loop.run_in_executor(shared.disk, self._open_records, agent)
+            self._session = Session(agent, config, records, self)
+            stream = await connect(section.host, section.port, config.wait.connect_s, shared.gate.stream)
             try:
                 if self.stage is Stage.JOINING:
                     self.stage = Stage.PLAYING
-                self._house.tell("joined", match=self.key, agent=section.agent, host=section.host, port=section.port)
+                self._shared.tell("joined", match=self.key, agent=section.agent, host=section.host, port=section.port)
                 return await self._session.play(stream)
             finally:
-                house.pool.leave(self.key)  # before a peer that does not close makes us wait
+                shared.pool.leave(self.key)  # before a peer that does not close makes us wait
                 await stream.close()
         finally:
-            house.pool.leave(self.key)
+            shared.pool.leave(self.key)
 
-    async def _strategy(self, opened: Opened) -> Strategy:
+    async def _agent(self, opened: Opened) -> Agent:
         if opened.here is not None:
             return opened.here
-        pool = self._house.pool
-        return Distant(opened, self.key, pool, await pool.seat(self.key, opened.seat()))
+        pool = self._shared.pool
+        return opened.away(Distant(opened.spec.name, self.key, pool, await pool.seat(self.key, opened.seat())))
 
-    async def _close(self, ledger: Ledger, outcome: str) -> str:
+    def _open_records(self, agent: Agent) -> Records:
+        config = self._config
+        identity = stored_identity(agent.identity(), DrawKey(config.bot.seed, config.bot.match))
+        store = MatchStore(Path(config.store.path), agent.game, agent.name, identity, resume=config.store.resume)
+        return Records(store, self.key, self._shared.tell)
+
+    def decided(self, policy: Policy, seconds: float) -> None:
+        """The session has decided."""
+        self._shared.metrics.decided(policy.origin.route, seconds, fallback=policy.origin.is_fallback)
+
+    def hand_finished(self) -> None:
+        """The session has finished a hand."""
+        self._shared.metrics.hands += 1
+        self._hands += 1
+        if self._records is not None and self._hands % _CHECKPOINT_HANDS == 0:
+            self._shared.disk.submit(self._records.checkpoint)
+
+    async def _close(self, records: Records, outcome: str) -> str:
         """Everything is written; how the match ended."""
         try:
-            await asyncio.shield(ledger.finish())
+            await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._shared.disk, records.close))
         except StoreError as error:
             self.message = f"{self.message}; {error}"
             return "not stored"

@@ -21,10 +21,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from bot.serve.agents import Agents
+from bot.serve.agents import OpenAgents
 from bot.serve.config import FILES_A_MATCH, FILES_BESIDE, MatchSection, ServeConfig
 from bot.serve.gate import Gate
-from bot.serve.matches import House, Match, Stage
+from bot.serve.matches import Match, Shared, Stage
 from bot.serve.metrics import Metrics, resident_bytes
 from bot.serve.pool import Patience, Pool
 from machine.errors import ConfigError, quote
@@ -57,11 +57,11 @@ class Server:
 
     def __init__(self, config: ServeConfig, log: Log) -> None:
         self.config, self.log = config, log
-        self.metrics, self.agents = Metrics(), Agents()
+        self.metrics, self.agents = Metrics(), OpenAgents()
         self.pool = Pool(config.serve.workers, Patience(config.limits.hung_s, config.limits.ready_s))
-        self._clerk = ThreadPoolExecutor(1, "clerk")
+        self._disk = ThreadPoolExecutor(1, "disk")
         self._gate = Gate()
-        self._house = House(self.agents, self.pool, self.metrics, self._clerk, self._gate, log.tell)
+        self._shared = Shared(self.agents, self.pool, self.metrics, self._disk, self._gate, log.tell)
         self.matches: dict[str, Match] = {}
         self._group: asyncio.TaskGroup | None = None
         self.stopping, self._changed = False, asyncio.Event()
@@ -81,7 +81,7 @@ class Server:
             )
         if any(match.key == section.key for match in active):
             raise ConfigError(f"name = {quote(section.key)}: a match of that name is being played: expected another")
-        match = Match(section, self.config.bot_config(section), self._house)
+        match = Match(section, self.config.bot_config(section), self._shared)
         self.matches.pop(section.key, None)
         self.matches[section.key] = match
         match.task = self._group.create_task(match.play(), name=section.key)
@@ -178,7 +178,7 @@ class Server:
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
-            self._clerk.shutdown()
+            self._disk.shutdown()
         self.log.tell("stopped", hands=self.metrics.hands, fallbacks=self.metrics.fallbacks)
         ended = +self.metrics.matches
         return int(self.config.serve.until_done and ended["complete"] < ended["begun"] and not told)

@@ -29,9 +29,9 @@ from typing import Final
 
 from bot.serve.frames import HEAD, Data, Memory, frame, policy_data, read, read_spot, sizes
 from protocol.game import Game, parse_game
-from strategies.registry import make_strategy
+from strategies.registry import opener
 from strategies.settings import StrategySettings
-from strategies.strategy import Budget, KeepsHands, Strategy
+from strategies.strategy import Budget, Strategy
 
 _GONE: Final = 0
 
@@ -50,7 +50,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._seats: dict[str, _Seat] = {}
-        self._made: dict[tuple[str, str, str], Strategy] = {}
+        self._agents = opener(allow_code=True)  # of what the server was told by its own configuration
 
     def answer(self, data: Data, blob: bytes, stop: threading.Event) -> tuple[Data, bytes] | None:
         """What to say to a message, if anything."""
@@ -72,15 +72,11 @@ class Worker:
             return {"say": "refused", "match": data.get("match"), "error": str(error)}, b""
 
     def _seat(self, data: Data) -> Data:
-        key = (data["agent"], data["game"], json.dumps(data["settings"], sort_keys=True))
         game = parse_game(data["game"], data["name"]).game
-        made = self._made.get(key)
-        if made is None:
-            settings = StrategySettings.model_validate_json(key[2])
-            made = self._made[key] = make_strategy(data["agent"], game, settings)
-        own = made.another() if isinstance(made, KeepsHands) else made
-        self._seats[data["match"]] = _Seat(game, own)
-        return {"say": "ready", "match": data["match"], "identity": made.identity()}
+        settings = StrategySettings.model_validate_json(json.dumps(data["settings"]))
+        agent = self._agents.open(data["agent"], game, settings).for_another_match()
+        self._seats[data["match"]] = _Seat(game, agent.strategy)
+        return {"say": "ready", "match": data["match"], "identity": agent.identity()}
 
     def _decide(self, data: Data, blob: bytes, stop: threading.Event) -> tuple[Data, bytes]:
         seat = self._seats[data["match"]]

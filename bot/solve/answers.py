@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.solve.lines import Line, action_code, action_words
-from bot.solve.spots import IP, OOP, Spot, alive_on
+from bot.solve.spots import IP, OOP, Spot
 from protocol.arrays import F64
 from protocol.cards import NUM_CARDS, Card
-from protocol.hands import hand_cards_array, hand_classes_array
+from protocol.hands import hand_cards_array, hand_classes_array, holdem_hands
 from protocol.state import Action, State
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def make_answer(solver: Solver, spot: Spot, line: Line) -> Answer:
     assert actor is not None  # lines end at decisions
     board = (*spot.board, *line.cards)
     indices = [np.asarray(solver.subgame.hand_index[player], np.int64) for player in (OOP, IP)]
-    alive = [alive_on(board)[index] for index in indices]
+    alive = [holdem_hands().live(board)[index] for index in indices]
     reach = [np.where(alive[p], solver.reach(p, place) * spot.largest[p], 0.0) for p in (OOP, IP)]
     against = [compatible_weights(indices[p], reach[1 - p], indices[1 - p]) for p in (OOP, IP)]
     weights = [shares(reach[p] * against[p]) for p in (OOP, IP)]

@@ -43,7 +43,6 @@ from bot.solve.spots import (
     PLAYERS,
     Spot,
     SpotError,
-    alive_on,
     check_ranges,
     menu_notes,
     parse_board,
@@ -56,6 +55,7 @@ from machine.errors import ConfigError, quote
 from machine.files import check_can_write
 from machine.progress import ShareBar, duration_text, short
 from protocol.cards import cards_text
+from protocol.hands import holdem_hands
 from protocol.ranges import RangeError, parse_range
 from solver.algorithms import Algorithm, AlgorithmError, algorithms_text, parse_algorithm
 
@@ -274,7 +274,7 @@ def _question(options: argparse.Namespace, spot: Spot) -> Question:
         named = np.flatnonzero(parse_range(options.hand))
     except RangeError as error:
         raise ConfigError(f"--hand: {error}") from None
-    possible = alive_on(board)[named]
+    possible = holdem_hands().live(board)[named]
     if not possible.any():
         raise ConfigError(f"--hand {quote(options.hand)}: meets the board {cards_text(board)}: expected other cards")
     actor = line.state.actor

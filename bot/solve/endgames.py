@@ -27,7 +27,7 @@ from machine.errors import ConfigError, quote
 from machine.files import read_bounded, whole_file
 from protocol.cards import NUM_CARDS, Card, CardError, cards_text, parse_cards
 from protocol.game import UNLIMITED
-from protocol.hands import NUM_HANDS, HandIndex, hand_cards_array, hand_index, hand_text
+from protocol.hands import NUM_HANDS, HandIndex, hand_index, hand_text, holdem_hands
 
 BIG_BLIND: Final = 100
 STACK: Final = 20_000
@@ -60,7 +60,7 @@ class Endgame:
             raise EndgameError(f"-board {cards_text(self.board)}: expected 3 to 5 different cards")
         if not 2 <= self.pot <= UNLIMITED or self.pot % 2:
             raise EndgameError(f"-pot {self.pot}: expected an even number of chips from 2 up, half from each player")
-        dead = np.isin(hand_cards_array(), np.array(self.board)).any(axis=1)
+        dead = ~holdem_hands().live(self.board)
         for who, weights in zip(("out of position", "button"), self.ranges, strict=True):
             if weights.shape != (NUM_HANDS,) or weights.dtype != np.float32:
                 raise EndgameError(

@@ -33,12 +33,12 @@ from bot.solve.report import chips_in
 from bot.solve.safety import KINDS, every_hand, live_hands, opponent_of, with_range
 from bot.solve.solutions import Solution
 from bot.solve.solving import Settings, bytes_text, find_price, make_solver
-from bot.solve.spots import DEFAULT_MENU, PLAYERS, Spot, alive_on, read_menu
+from bot.solve.spots import DEFAULT_MENU, PLAYERS, Spot, read_menu
 from machine.errors import ConfigError, ParatusError
 from machine.files import check_can_write, whole_file
 from protocol.arrays import F64
 from protocol.cards import cards_text
-from protocol.hands import NUM_HANDS
+from protocol.hands import NUM_HANDS, holdem_hands
 from protocol.state import apply
 from solver.menu import menu_text
 
@@ -136,7 +136,7 @@ def check_handover_memory(handover: Handover, spot: Spot, own_bytes: int, most_b
 
 def _knows_all(spot: Spot, handover: Handover) -> bool:
     """Whether every hand that the opponent could have there is in its range."""
-    alive = alive_on((*spot.board, *handover.line.cards))
+    alive = holdem_hands().live((*spot.board, *handover.line.cards))
     return bool(spot.ranges[handover.opponent][alive].all())
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from machine.progress import StatusLine, duration_text, short
 
 if TYPE_CHECKING:
-    from solver.engine import Progress
+    from solver.engine import SolveProgress
 
 _POINTS: Final = 8
 """So many of the last measurements say how fast exploitability falls."""
@@ -72,7 +72,7 @@ class SolveBar(StatusLine):
         super().__init__("getting ready (the first time kernels are compiled)", "paratus solve")
         self._estimate = Estimate(goal)
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: SolveProgress) -> None:
         """So far."""
         left_s = self._estimate.left_s(progress.iterations, progress.seconds, _chips(progress))
         if not self.is_due():
@@ -87,5 +87,5 @@ class SolveBar(StatusLine):
         self.write(text, progress.seconds, None if left_s is None else progress.seconds + left_s)
 
 
-def _chips(progress: Progress) -> float | None:
+def _chips(progress: SolveProgress) -> float | None:
     return None if progress.exploitability is None else progress.exploitability.chips

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from bot.solve.answers import compatible_weights
 from bot.solve.payoffs import Payoffs, PayoffsError, Where, read_payoffs
-from bot.solve.spots import IP, PLAYERS, Spot, alive_on
+from bot.solve.spots import IP, PLAYERS, Spot
 from machine.errors import ConfigError
 from protocol.arrays import F64
 from protocol.cards import Card, cards_text
-from protocol.hands import NUM_HANDS, HandIndex, hand_text
+from protocol.hands import NUM_HANDS, HandIndex, hand_text, holdem_hands
 from solver.gadget_kinds import Form, Kind
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def check_options(options: argparse.Namespace) -> None:
 def with_any_hand(spot: Spot, player: int) -> Spot:
     """The spot with the range of a player who chooses: every hand but those that our range leaves no room for."""
     ours = spot.ranges[1 - player].astype(np.float64)
-    held = live_hands(spot.board, ours) | ~alive_on(spot.board)
+    held = live_hands(spot.board, ours) | ~holdem_hands().live(spot.board)
     return with_range(spot, player, held.astype(np.float32))
 
 
@@ -175,7 +175,7 @@ def _check_where(where: Where | None, spot: Spot, opponent: int) -> None:
 
 
 def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: Spot, gift_scale: float) -> Safety:
-    live, chips, notes = alive_on(spot.board) & (spot.ranges[opponent] > 0), payoffs.chips, []
+    live, chips, notes = holdem_hands().live(spot.board) & (spot.ranges[opponent] > 0), payoffs.chips, []
     missing = np.flatnonzero(live & np.isnan(chips))
     if missing.size:
         example = hand_text(HandIndex(int(missing[-1])))
@@ -216,7 +216,7 @@ def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: Spot, gift_scale: 
 
 def live_hands(board: tuple[Card, ...], ours: F64, barely: float = _BARELY) -> NDArray[np.bool_]:
     """[hand] whether the opponent can hold it beside the board and more than a tiny share of our weights."""
-    alive = alive_on(board)
+    alive = holdem_hands().live(board)
     theirs, every = np.where(alive, ours, 0.0), np.arange(NUM_HANDS)
     held: NDArray[np.bool_] = alive & (compatible_weights(every, theirs, every) > barely * theirs.sum())
     return held

@@ -21,8 +21,8 @@ from protocol.cards import cards_text
 if TYPE_CHECKING:
     from bot.solve.safety import Safety
     from solver.algorithms import Algorithm
-    from solver.engine import Progress
-    from solver.subgame import Price
+    from solver.engine import SolveProgress
+    from solver.subgame import SubgamePrice
     from solver.subgame_solver import Solver
 
 _NUMBER: Final = r"([0-9]{1,12}(?:\.[0-9]{1,12})?)"
@@ -75,7 +75,7 @@ def bytes_text(count: float) -> str:
     return f"{count:.0f} {unit}" if count >= 9.95 else f"{count:.1f} {unit}"
 
 
-def find_price(spot: Spot, bits: int, marks: Sequence[NDArray[np.floating]] = ()) -> Price:
+def find_price(spot: Spot, bits: int, marks: Sequence[NDArray[np.floating]] = ()) -> SubgamePrice:
     """What a spot costs, before any memory is taken. Boards are alike only if `marks`, numbers by hand, are so too."""
     from solver.subgame import Storage, outline
 
@@ -86,7 +86,7 @@ def find_price(spot: Spot, bits: int, marks: Sequence[NDArray[np.floating]] = ()
         raise ConfigError(f"menu: {error}") from None
 
 
-def price_text(spot: Spot, price: Price) -> str:
+def price_text(spot: Spot, price: SubgamePrice) -> str:
     """Spot and price in a line."""
     hands = " × ".join([str(count) for count in spot.hands])
     return (
@@ -96,7 +96,7 @@ def price_text(spot: Spot, price: Price) -> str:
     )
 
 
-def check_memory(price: Price, most_bytes: int) -> None:
+def check_memory(price: SubgamePrice, most_bytes: int) -> None:
     """Refuse a spot that is too large."""
     if price.bytes > most_bytes:
         raise ConfigError(
@@ -132,9 +132,11 @@ def make_solver(
     return Solver(subgame, settings.algorithm, threads=settings.threads, seed=settings.seed, gadget=gadget)
 
 
-def solve(spot: Spot, settings: Settings, goal: Goal, safety: Safety | None = None) -> tuple[Solver, Progress, bool]:
+def solve(
+    spot: Spot, settings: Settings, goal: Goal, safety: Safety | None = None
+) -> tuple[Solver, SolveProgress, bool]:
     """Solve with a bar on stderr: the solver, what it reached, and False if it was interrupted before the goal."""
-    from solver.engine import Progress
+    from solver.engine import SolveProgress
 
     with SolveBar(goal) as bar:
         solver = make_solver(spot, settings, safety)
@@ -144,4 +146,4 @@ def solve(spot: Spot, settings: Settings, goal: Goal, safety: Safety | None = No
         except KeyboardInterrupt:
             if solver.iterations == 0:
                 raise
-            return solver, Progress(solver.iterations, time.monotonic() - begun, None), False
+            return solver, SolveProgress(solver.iterations, time.monotonic() - begun, None), False

@@ -22,8 +22,8 @@ from bot.solve.endgames import BIG_BLIND, STACK, Endgame, Ranges
 from machine.errors import ConfigError, quote
 from machine.files import read_bounded
 from protocol.cards import Card, CardError, cards_text, parse_cards
-from protocol.game import DEFAULT_GAME, UNLIMITED, Game, Position, load_game
-from protocol.hands import NUM_HANDS, hand_cards_array
+from protocol.game import DEFAULT_GAME, STREET_NAMES, UNLIMITED, Game, Position, load_game
+from protocol.hands import NUM_HANDS, holdem_hands
 from protocol.ranges import RangeError, check_range, parse_range
 from protocol.state import CALL, Action, Raise, State, apply, raise_bounds
 from solver.menu import Chips, Menu, MenuError, PotShare, menu_text, parse_menu
@@ -33,7 +33,7 @@ OOP: Final = Position(0)
 IP: Final = Position(1)
 PLAYERS: Final = ("oop", "ip")
 """Names of the players, by position."""
-STREETS: Final = {3: "flop", 4: "turn", 5: "river"}
+_STREETS: Final = dict(zip((3, 4, 5), STREET_NAMES[1:], strict=True))
 """By cards on the board."""
 
 DEFAULT_MENU: Final = "50%,100%,a / 100%,a"
@@ -70,7 +70,7 @@ class Spot:
     @property
     def street(self) -> str:
         """The street on which the spot begins."""
-        return STREETS[len(self.board)]
+        return _STREETS[len(self.board)]
 
     @property
     def paid(self) -> int:
@@ -80,14 +80,14 @@ class Spot:
     @property
     def hands(self) -> tuple[int, int]:
         """How many hands each player can hold."""
-        alive = alive_on(self.board)
+        alive = holdem_hands().live(self.board)
         oop, ip = (int(np.count_nonzero(weights[alive])) for weights in self.ranges)
         return oop, ip
 
     @property
     def largest(self) -> tuple[float, float]:
         """Each player's largest weight of a hand that can be held. The solver's float32 wants ranges divided by it."""
-        alive = alive_on(self.board)
+        alive = holdem_hands().live(self.board)
         oop, ip = (float(weights[alive].max()) for weights in self.ranges)
         return oop, ip
 
@@ -167,7 +167,7 @@ def read_array(path: Path, field: str) -> NDArray[np.floating]:
 def _check_board(board: tuple[Card, ...]) -> None:
     if not board:
         raise SpotError("board: no cards: expected 3 to 5 (spots before the flop cannot be solved yet)")
-    if len(board) not in STREETS or len(set(board)) < len(board):
+    if len(board) not in _STREETS or len(set(board)) < len(board):
         raise SpotError(f"board {cards_text(board)}: expected 3 (flop), 4 (turn) or 5 (river) different cards")
 
 
@@ -186,7 +186,8 @@ def _check_chips(pot: int, stack: int, big_blind: int) -> None:
 
 def check_ranges(board: tuple[Card, ...], ranges: Ranges) -> None:
     """Refuse ranges of which no pair of hands can be dealt beside a board."""
-    hands, alive = hand_cards_array(), alive_on(board)
+    hands = holdem_hands()
+    alive = hands.live(board)
     for who, weights in zip(PLAYERS, ranges, strict=True):
         if weights.shape != (NUM_HANDS,) or not np.isfinite(weights).all() or (weights < 0).any():
             raise SpotError(f"{who}: {list(weights.shape)} weights: expected {NUM_HANDS} numbers from 0 up")
@@ -194,15 +195,9 @@ def check_ranges(board: tuple[Card, ...], ranges: Ranges) -> None:
             raise SpotError(f"{who}: no hand has a weight: expected at least one")
         if not weights[alive].any():
             raise SpotError(f"{who}: every hand meets the board {cards_text(board)}: expected one that can be held")
-    held = [hands[alive & (weights > 0)] for weights in ranges]
-    clash = (held[0][:, None, :, None] == held[1][None, :, None, :]).any(axis=(2, 3))
-    if clash.all():
+    oop, ip = (alive & (weights > 0) for weights in ranges)
+    if not hands.compatible[np.ix_(oop, ip)].any():
         raise SpotError("oop and ip: every hand of one meets every hand of the other: no pair of hands can be dealt")
-
-
-def alive_on(board: tuple[Card, ...]) -> NDArray[np.bool_]:
-    """[hand] whether it can be held beside the board."""
-    return np.logical_not(np.isin(hand_cards_array(), np.array(board)).any(axis=1))
 
 
 def _check_menu(root: State, menu: Menu) -> None:

@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", metavar="PLAN.toml", nargs="?", type=Path, help="see --example")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the experiment (default: experiments/NAME)")
     parser.add_argument("--json", action="store_true", help="print results.json instead of tables")
+    parser.add_argument("--allow-code", action="store_true", help="run agents of the plan that are FILE.py:CLASS")
     parser.add_argument("--example", action="store_true", help="print a plan with every key explained, and exit")
 
 
@@ -61,7 +62,7 @@ def run_command(options: argparse.Namespace) -> int:
         raise ConfigError(
             "PLAN.toml is missing: expected the file of a plan (`paratus experiment --example` shows one)"
         )
-    plan = load_plan(options.plan)
+    plan = load_plan(options.plan, allow_code=options.allow_code)
     folder = options.out or Path("experiments") / plan.name
     tasks = tasks_of(plan, load_game(plan.game).game)
     _check_folder(folder)

@@ -16,22 +16,19 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dealer_tools.plan import Own, Plan, executable
+from dealer_tools.plan import Own, Plan, entrant
 from machine.cores import available_cores
 from machine.errors import ConfigError, quote
 from machine.refusals import problem_line
 from machine.toml import read_toml, toml_text
 from protocol.game import DEFAULT_GAME, Game, load_game, parse_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
-from strategies.registry import STRATEGIES, check_agent
+from strategies.agents import LITTLE_MIB
+from strategies.registry import AGENTS, check_agent, find_agent, is_agent
 from strategies.settings import StrategySettings
 
 EXAMPLE: Final = Path(__file__).with_name("example.toml")
 _NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"
-_MEMORY_MIB: Final = {"blueprint": 600, "limited": 1200, "nested": 1200, "paratus": 1500, "slumbot-style": 600}
-"""What a process of an agent was seen to use, rounded up."""
-_LITTLE_MIB: Final = 150
-"""That of any other, and of a match's dealer and runner together."""
 _SHARE_OF_MEMORY: Final = 0.75
 _BUDGET: Final[dict[str, Any]] = {"cores": True, "memory_mib": True}
 _FREE: Final[dict[str, Any]] = {**_BUDGET, "level": True, "agents": {"__all__": _BUDGET}}
@@ -63,12 +60,14 @@ class AgentSection(_Section):
     @property
     def ours(self) -> bool:
         """Whether its policies will be known."""
-        return self.agent in STRATEGIES
+        return is_agent(self.agent)
 
     @property
     def needs_mib(self) -> int:
         """Memory."""
-        return self.memory_mib or _MEMORY_MIB.get(self.agent, _LITTLE_MIB)
+        if self.memory_mib or not self.ours:
+            return self.memory_mib or LITTLE_MIB
+        return find_agent(self.agent, allow_code=True).memory_mib
 
 
 class ExperimentPlan(_Section):
@@ -124,18 +123,26 @@ class Task:
     """What it needs while it is played."""
 
 
-def load_plan(path: Path) -> ExperimentPlan:
-    """Read and check a file; nothing is started that would be refused later."""
+def load_plan(path: Path, *, allow_code: bool = False) -> ExperimentPlan:
+    """Read and check a file; nothing is started that would be refused later. Code is named by it only if allowed."""
     values = read_toml(path, "the plan of an experiment (`paratus experiment --example` shows one)")
     try:
         plan = ExperimentPlan.model_validate(values)
     except ValidationError as error:
         raise ConfigError(problem_line(error, ExperimentPlan, lambda key: path)) from None
     try:
+        check_code(allow_code, [agent.agent for agent in plan.agents])
         _check(plan)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     return plan
+
+
+def check_code(allowed: bool, agents: Iterable[str]) -> None:
+    """A file that names code is no reason to run it."""
+    for agent in agents:
+        if agent not in AGENTS and is_agent(agent) and not allowed:
+            raise ConfigError(f"agent = {quote(agent)}: code of a plan is only run with --allow-code")
 
 
 def _check(plan: ExperimentPlan) -> None:
@@ -176,12 +183,12 @@ def _check_agent(agent: AgentSection, game: Game) -> None:
     place = f"agents.{agent.name}"
     if agent.ours:
         try:
-            check_agent(agent.agent, game, agent.settings)
+            check_agent(agent.agent, game, agent.settings, allow_code=True)
         except ConfigError as error:
             raise ConfigError(f"{place}: {error}") from None
         return
     try:
-        executable(agent.agent)
+        entrant(agent.agent)
     except ConfigError as error:
         raise ConfigError(f"{place}: {error}") from None
     for key in ("settings", "think_s"):
@@ -211,7 +218,7 @@ def _tasks(plan: ExperimentPlan, game: Game) -> Iterator[Task]:
             match = Plan(
                 plan.game,
                 game,
-                tuple([agent.agent if agent.ours else executable(agent.agent) for agent in agents]),
+                tuple([entrant(agent.agent) for agent in agents]),
                 pair,
                 plan.hands,
                 seed,
@@ -224,7 +231,7 @@ def _tasks(plan: ExperimentPlan, game: Game) -> Iterator[Task]:
                 pair,
                 match,
                 max(agent.cores for agent in agents),  # one of them waits while the other thinks
-                sum(agent.needs_mib for agent in agents) + _LITTLE_MIB,
+                sum(agent.needs_mib for agent in agents) + LITTLE_MIB,
             )
 
 

@@ -20,7 +20,7 @@ from dealer_tools.children import Children
 from dealer_tools.experiment.board import Board
 from dealer_tools.experiment.plan import ExperimentPlan, Task
 from dealer_tools.experiment.progress import MatchProgress
-from dealer_tools.experiment.worker import MATCHES
+from dealer_tools.experiment.worker import ALLOW_CODE, MATCHES
 from dealer_tools.results import MatchError
 from dealer_tools.tail import last_line
 
@@ -83,7 +83,8 @@ def _all_cores() -> list[int]:
 def _start(children: Children, folder: Path, task: Task, cores: Sequence[int]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dealer_tools.experiment.worker", str(folder), task.name]
     said = _said(folder, task.name)
-    return children.start(task.name, [*command, ",".join(map(str, cores))], stdout=said, stderr=said)
+    # Whether code may be run was asked when the plan was loaded: what is run here is that plan.
+    return children.start(task.name, [*command, ",".join(map(str, cores)), ALLOW_CODE], stdout=said, stderr=said)
 
 
 def _said(folder: Path, name: str) -> Path:

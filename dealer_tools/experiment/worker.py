@@ -1,4 +1,4 @@
-"""One match of an experiment, in a process of its own: `python -m dealer_tools.experiment.worker DIR MATCH CORES`.
+"""One match of an experiment, in a process of its own: `… -m dealer_tools.experiment.worker DIR MATCH CORES`.
 
 It keeps itself and all that it starts to its cores, and is found again by nothing but its folder: killed at any moment,
 the next one goes on.
@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from dealer_tools.experiment.plan import match_plan
+from dealer_tools.experiment.plan import check_code, match_plan
 from dealer_tools.match import play_match
 from machine.errors import ParatusError
 from machine.files import read_document
 
 MATCHES: Final = "matches"
 PLAN: Final = "plan.json"
+ALLOW_CODE: Final = "--allow-code"
 _PATIENCE_S: Final = 20.0
 """For the children of a killed worker to follow it."""
 
@@ -28,7 +29,9 @@ def main() -> int:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     try:
-        play_match(match_plan(read_document(folder / PLAN)["matches"][name]), folder / MATCHES / name, _PATIENCE_S)
+        plan = match_plan(read_document(folder / PLAN)["matches"][name])
+        check_code(ALLOW_CODE in sys.argv[4:], plan.agents)
+        play_match(plan, folder / MATCHES / name, _PATIENCE_S)
     except ParatusError as error:
         print(error, file=sys.stderr)
         return 1

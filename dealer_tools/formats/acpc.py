@@ -34,7 +34,7 @@ from protocol.log import (
     Limits,
     LogError,
     MatchHeader,
-    Score,
+    MatchScore,
     parse_header,
     parse_score_line,
     parse_state_line,
@@ -59,7 +59,7 @@ class _Found:
     numbers: set[int] = field(default_factory=set)
     """Of all hands that are there, readable or not."""
     unreadable: int = 0
-    score: Score | None = None
+    score: MatchScore | None = None
     score_where: str = ""
     score_cut: bool = False
     notes: list[str] = field(default_factory=list)
@@ -196,7 +196,7 @@ def _line_of(refused: Refused) -> int:
     return int(refused.where.rpartition(":")[2])
 
 
-def _seats(records: Sequence[HandRecord], score: Score | None) -> tuple[tuple[str, ...], bool]:
+def _seats(records: Sequence[HandRecord], score: MatchScore | None) -> tuple[tuple[str, ...], bool]:
     """The players by seat, and whether the seats are fixed: as most hands have it."""
     if not records:
         return (score.names if score else ()), False
@@ -213,7 +213,7 @@ def _rotated(names: tuple[str, ...], by: int) -> tuple[str, ...]:
     return names[by:] + names[:by]
 
 
-def _score_of(path: Path, found: _Found, seats: tuple[str, ...]) -> Score | None:
+def _score_of(path: Path, found: _Found, seats: tuple[str, ...]) -> MatchScore | None:
     score = found.score
     if score is None or score.names == seats:
         return score
@@ -269,7 +269,7 @@ def _totals(records: Sequence[HandRecord], players: int, fixed: bool) -> tuple[f
     return tuple([math.fsum(values) for values in by_seat])
 
 
-def _check_score(where: str, score: Score, records: Sequence[HandRecord], fixed: bool) -> None:
+def _check_score(where: str, score: MatchScore, records: Sequence[HandRecord], fixed: bool) -> None:
     totals = _totals(records, len(score.names), fixed)
     for name, written, total in zip(score.names, score.values, totals, strict=True):
         if abs(written - total) > _ROUNDING * (len(records) + 1):
@@ -297,7 +297,7 @@ def log_text(session: Session, name: str = "converted", *, seed: int = 0, limits
             trouble = f"hand {hand.record.hand}: hole cards are unknown: a log shows those of all players"
         if trouble:
             raise FormatError(f"{hand.where}: {trouble}: not written as a log")
-    score = Score(_totals(records, len(seats), fixed), seats)
+    score = MatchScore(_totals(records, len(seats), fixed), seats)
     return "\n".join([*header.lines(), *map(state_line, records), score_line(score), ""])
 
 

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from dealer_tools.agents import add_agent_options, agent_settings, load_two_player_game, make_agent
+from dealer_tools.agents import add_agent_options, agent_for, agent_settings, agents_help, load_two_player_game
 from dealer_tools.deal import number_between
 from dealer_tools.lbr.hand import Players
 from dealer_tools.lbr.records import Pair, PairFile, Plan, open_pairs
@@ -32,9 +32,9 @@ from machine.revision import git_revision
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME
 from protocol.log import MAX_HANDS, MAX_SEED
-from strategies.registry import STRATEGIES
+from strategies.agents import Agent
+from strategies.own_code import absolute_code
 from strategies.settings import think_seconds
-from strategies.strategy import Strategy
 
 MEANING: Final = (
     "This is a lower bound on what a best response wins. A bound below zero, or whose interval includes zero, proves "
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("agent", metavar="AGENT", help=", ".join(STRATEGIES))
+    parser.add_argument("agent", metavar="AGENT", help=agents_help())
     parser.add_argument(
         "--setting", required=True, choices=[str(each) for each in Setting], help="what the opponent may do where"
     )
@@ -98,16 +98,16 @@ def run_command(options: argparse.Namespace) -> int:
         raise ConfigError("--think with --iterations: expected one of them")
     if options.cores is not None and options.cores < 1:
         raise ConfigError(f"--cores {options.cores}: expected at least 1")
-    strategy = make_agent(options.agent, game, options)
+    agent = agent_for(options.agent, game, options)
     plan = Plan(
-        options.game, game, options.agent, strategy.identity(), Setting(options.setting), options.hands, options.seed,
-        think_s,
+        options.game, game, absolute_code(options.agent), agent.identity(),
+        Setting(options.setting), options.hands, options.seed, think_s,
     )  # fmt: skip
     begun = time.monotonic()
     with contextlib.ExitStack() as opened:
         file = opened.enter_context(open_pairs(options.out, plan)) if options.out is not None else None
         try:
-            pairs = play(plan, strategy, file, options)
+            pairs = play(plan, agent, file, options)
         except KeyboardInterrupt:
             kept = f"the same command continues in {options.out}" if file else "nothing is kept without --out"
             print(f"paratus lbr: stopped; {kept}", file=sys.stderr)
@@ -117,19 +117,19 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def play(plan: Plan, strategy: Strategy, file: PairFile | None, options: argparse.Namespace) -> list[Pair]:
+def play(plan: Plan, agent: Agent, file: PairFile | None, options: argparse.Namespace) -> list[Pair]:
     """All pairs of a plan; those that the file has are not played again."""
     pairs = list(file.pairs) if file is not None else []
     stream = CardStream(plan.game, plan.seed)
     missing = [(number, stream.deal()) for number in range(plan.deals)][len(pairs) :]
-    cores = options.cores or _sensible_cores(len(missing), strategy, plan)
+    cores = options.cores or _sensible_cores(len(missing), agent, plan)
     with HandsBar(f"{plan.setting} v {plan.agent}", 2 * plan.deals) as bar:
         bar.show(2 * len(pairs))
         if cores == 1 or len(missing) < 2:
-            players = Players(plan.game, plan.setting, strategy, plan.seed, plan.think_s)
+            players = Players(plan.setting, agent, plan.seed, plan.think_s)
             played: Iterator[Pair] = (players.pair(number, deal) for number, deal in missing)
         else:
-            job = Job(plan, agent_settings(options), strategy.inline)
+            job = Job(plan, agent_settings(options), agent.on_loop)
             played = play_on(cores, job, missing)
         for pair in played:
             if file is not None:
@@ -139,9 +139,9 @@ def play(plan: Plan, strategy: Strategy, file: PairFile | None, options: argpars
     return pairs
 
 
-def _sensible_cores(missing: int, strategy: Strategy, plan: Plan) -> int:
+def _sensible_cores(missing: int, agent: Agent, plan: Plan) -> int:
     """One where a search's time is told by the clock: two searches would take it from each other."""
-    worth_it = missing >= (LEAST_PAIRS if strategy.inline else 2)
+    worth_it = missing >= (LEAST_PAIRS if agent.on_loop else 2)
     return available_cores() if worth_it and not plan.think_s else 1
 
 

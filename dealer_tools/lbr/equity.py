@@ -41,10 +41,7 @@ class Equities:
 
     def of(self, hole: Sequence[Card], board: Sequence[Card]) -> Equity:
         """A hand on a board, or before there is any."""
-        possible = self.possible((*hole, *board))
-        margins = self._holdings.margins(self._holdings.column(hole), board)
+        hands = self._holdings.hands
+        possible = hands.live((*hole, *board)).astype(np.float64)
+        margins = self._holdings.margins(hands.column(hole), board)
         return Equity(possible, (1 - margins) / 2 * possible)
-
-    def possible(self, seen: Sequence[Card]) -> F64:
-        """[hand] 1 for hands without any of these cards, else 0."""
-        return self._holdings.free(seen).astype(np.float64)

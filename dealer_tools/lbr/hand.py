@@ -11,16 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from dealer_tools.chair import Chair
+import numpy as np
+
 from dealer_tools.lbr.equity import Equities
 from dealer_tools.lbr.response import LocalBestResponse, after, showdown_chips
 from dealer_tools.lbr.settings import Setting
+from dealer_tools.probe import Probe
 from protocol.arrays import F64
 from protocol.cards import Card, cards_text
-from protocol.game import Game, Position
+from protocol.game import Position
+from protocol.hands import hands_of
 from protocol.state import Action, Deal, State, apply, payoffs, start
-from strategies.policy import hand_column
-from strategies.strategy import Decided, Strategy
+from strategies.agents import Agent
+from strategies.identity import DrawKey
+from strategies.strategy import Decided
 
 LEGS: Final = ("forward", "reverse")
 """The local best response in position 0, then in position 1 with the other hand of the same deal."""
@@ -44,11 +48,11 @@ class Played:
 class Players:
     """A local best response and an agent, ready to play any deal of a match."""
 
-    def __init__(self, game: Game, setting: Setting, strategy: Strategy, seed: int, think_s: float = 0.0) -> None:
-        self._game = game
+    def __init__(self, setting: Setting, agent: Agent, seed: int, think_s: float = 0.0) -> None:
+        self._game = game = agent.game
         self._equities = Equities(game)
         self._response = LocalBestResponse(setting, self._equities)
-        self._chairs = [Chair(strategy, seed, f"lbr/{leg}", think_s) for leg in LEGS]
+        self._probes = [Probe(agent, DrawKey(seed, f"lbr/{leg}"), think_s) for leg in LEGS]
 
     def pair(self, hand: int, deal: Deal) -> tuple[Played, Played]:
         """A deal with both seats."""
@@ -56,9 +60,9 @@ class Players:
 
     def _play(self, hand: int, deal: Deal, seat: Position) -> Played:
         """One hand; `seat` is that of the local best response."""
-        game, chair, other = self._game, self._chairs[seat], Position(1 - seat)
-        hole, column = deal.hole[seat], hand_column(game, deal.hole[other])
-        weights = self._equities.possible(hole)
+        game, probe, other = self._game, self._probes[seat], Position(1 - seat)
+        hands, hole = hands_of(game), deal.hole[seat]
+        column, weights = hands.column(deal.hole[other]), hands.live(hole).astype(np.float64)
         state, first, fallbacks = start(game), True, 0
         past: tuple[Decided, ...] = ()
         while not state.finished:
@@ -66,9 +70,9 @@ class Players:
                 action = self._respond(hand, state, deal, weights, past, first=first)
                 first = False
             else:
-                policy = chair.policy(hand, other, state, self._board(state, deal), past)
+                policy = probe.policy(hand, other, state, self._board(state, deal), past)
                 fallbacks += policy.origin.is_fallback
-                action = chair.drawn(hand, state, policy, column)
+                action = probe.drawn(hand, state, policy, column)
                 weights = after(weights, policy, action)
                 past = (*past, Decided(state, policy))
             state = apply(state, action)
@@ -86,7 +90,7 @@ class Players:
         seat, board = state.actor, self._board(state, deal)
 
         def folding(raised: State) -> F64:
-            return self._chairs[seat].folding(hand, Position(1 - seat), raised, board, past)
+            return self._probes[seat].folding(hand, Position(1 - seat), raised, board, past)
 
         return self._response.action(state, deal.hole[seat], board, weights, folding, first=first)
 

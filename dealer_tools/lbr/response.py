@@ -34,7 +34,7 @@ Folding = Callable[[State], F64]
 """[hand] how likely each hand of the agent folds in a state in which it acts."""
 
 
-class RangeError(ParatusError):
+class EmptyRange(ParatusError):
     """An action that the policy it was drawn from does not have."""
 
 
@@ -90,7 +90,7 @@ def after(weights: F64, policy: Policy, action: Action) -> F64:
     left = weights * policy.likelihood(action).astype(np.float64)
     most = float(left.max())
     if not most > 0:
-        raise RangeError(f"{action}: no hand of the range plays so by the policy of route {policy.origin.route}")
+        raise EmptyRange(f"{action}: no hand of the range plays so by the policy of route {policy.origin.route}")
     return left / most
 
 

@@ -13,7 +13,7 @@ from dealer_tools.lbr.hand import Players
 from dealer_tools.lbr.records import Pair, Plan
 from machine.lots import shared_out
 from protocol.state import Deal
-from strategies.registry import make_strategy
+from strategies.registry import open_agent
 from strategies.settings import StrategySettings
 
 LEAST_PAIRS: Final = 500
@@ -28,13 +28,13 @@ class Job:
 
     plan: Plan
     settings: StrategySettings
-    inline: bool
+    on_loop: bool
     """Whether the agent answers at once."""
 
 
 def play_on(cores: int, job: Job, deals: Sequence[Numbered]) -> Iterator[Pair]:
     """The pairs of some deals, in order."""
-    lot = _LOT if job.inline else 1
+    lot = _LOT if job.on_loop else 1
     lots = [deals[first : first + lot] for first in range(0, len(deals), lot)]
     for played in shared_out(cores, _player, job, lots, "plays"):
         yield from played
@@ -42,6 +42,6 @@ def play_on(cores: int, job: Job, deals: Sequence[Numbered]) -> Iterator[Pair]:
 
 def _player(job: Job) -> Callable[[Sequence[Numbered]], list[Pair]]:
     plan = job.plan
-    strategy = make_strategy(plan.agent, plan.game, job.settings.one_thread())
-    players = Players(plan.game, plan.setting, strategy, plan.seed, plan.think_s)
+    agent = open_agent(plan.agent, plan.game, job.settings.one_thread(), allow_code=True)
+    players = Players(plan.setting, agent, plan.seed, plan.think_s)
     return lambda lot: [players.pair(number, deal) for number, deal in lot]

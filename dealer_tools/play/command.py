@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from dealer_tools.agents import agents_help
 from dealer_tools.deal import number_between
 from dealer_tools.play.luck import Worth
 from dealer_tools.play.record import Record
@@ -18,8 +19,9 @@ from machine.errors import ConfigError, quote
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.log import MAX_HANDS, MAX_SEED
-from strategies.chair import Chair, DrawKey
-from strategies.registry import DEFAULT_AGENT, STRATEGIES, check_agent, make_strategy
+from strategies.chair import Chair
+from strategies.identity import DrawKey
+from strategies.registry import AGENTS, DEFAULT_AGENT, check_agent, is_agent, open_agent
 from strategies.settings import think_seconds
 
 _THINK: Final = "2s"
@@ -30,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Play heads-up no-limit hold'em against an agent, and see after each hand what it was thinking."
     )
-    parser.add_argument("--against", metavar="AGENT", default=DEFAULT_AGENT, help=f"of {', '.join(STRATEGIES)}")
+    parser.add_argument("--against", metavar="AGENT", default=DEFAULT_AGENT, help=agents_help())
     parser.add_argument("--think", metavar="TIME", default=_THINK, help=f"a hand on average (default {_THINK})")
     parser.add_argument("--hands", metavar="N", type=number_between(1, MAX_HANDS), help="stop then (default: at `q`)")
     parser.add_argument(
@@ -42,19 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_command(options: argparse.Namespace) -> int:
     """Play until somebody has enough."""
     think_s = think_seconds(options.think)
-    if options.against not in STRATEGIES:
-        raise ConfigError(f"--against {quote(options.against)}: expected one of {', '.join(STRATEGIES)}")
+    if not is_agent(options.against):
+        raise ConfigError(f"--against {quote(options.against)}: expected one of {', '.join(AGENTS)}")
     game = load_game(DEFAULT_GAME).game
-    check_agent(options.against, game)
+    check_agent(options.against, game, allow_code=True)
     seed = secrets.randbelow(MAX_SEED + 1) if options.seed is None else options.seed
-    folder = options.out or Path("matches") / time.strftime(f"play-{options.against}-%Y%m%d-%H%M%S", time.gmtime())
-    strategy, key = make_strategy(options.against, game), DrawKey(seed, "play")
-    record = Record(folder, game, strategy, (YOU, strategy.name), key)
+    agent, key = open_agent(options.against, game, allow_code=True), DrawKey(seed, "play")
+    folder = options.out or Path("matches") / time.strftime(f"play-{agent.name}-%Y%m%d-%H%M%S", time.gmtime())
+    record = Record(folder, agent, YOU, key)
     try:
-        worth = Worth(game, YOU, strategy.name)
+        worth = Worth(game, YOU, agent.name)
         screen = Screen(worth)
-        screen.say(_welcome(strategy.name, game, worth))
-        sitting = Sitting(game, Chair(game, strategy, key), record, CardStream(game, seed), think_s)
+        screen.say(_welcome(agent.name, game, worth))
+        sitting = Sitting(Chair(agent, key), record, CardStream(game, seed), think_s)
         try:
             with contextlib.suppress(Left):
                 sitting.play(screen, options.hands)

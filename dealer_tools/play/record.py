@@ -12,20 +12,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from dealer_tools.formats.reading import write_text
 from dealer_tools.formats.records import PlayedHand
 from machine.errors import ConfigError
-from protocol.game import Game, Position, game_text
-from protocol.log import HandRecord, Limits, MatchHeader, Score, score_line, state_line
+from protocol.game import Position, game_text
+from protocol.log import HandRecord, Limits, MatchHeader, MatchScore, score_line, state_line
 from protocol.state import Action, action_text
 from protocol.wire import MatchState, deal_text, view
-from strategies.chair import DrawKey
+from strategies.agents import Agent
+from strategies.identity import DrawKey, stored_identity
 from strategies.policy import Policy
 from strategies.store import MatchStore, StoredDecision
-from strategies.strategy import Strategy
 
 MATCH = "match"
 
@@ -43,16 +42,17 @@ class Decision:
 class Record:
     """What was played, on disk."""
 
-    def __init__(self, folder: Path, game: Game, strategy: Strategy, names: tuple[str, str], key: DrawKey) -> None:
-        """`names` by seat, the agent's second."""
+    def __init__(self, folder: Path, agent: Agent, person: str, key: DrawKey) -> None:
+        """The person has the first seat."""
         self._made = _make_empty(folder)
+        game, names = agent.game, (person, agent.name)
         self.path = folder / f"{MATCH}.log"
-        self._game, self._names, self._seed = game, names, key.seed
+        self._names, self._seed = names, key.seed
         self._lines: list[str] = []
         self._totals = [0.0, 0.0]
         write_text(folder / f"{MATCH}.game", game_text(game))
-        identity = {**strategy.identity(), "paratus": version("paratus"), "seed": str(key.seed), "match": key.match}
-        self._store = MatchStore(folder / f"{names[1]}.sqlite", game, strategy.name, identity)
+        identity = stored_identity(agent.identity(), key)
+        self._store = MatchStore(folder / f"{agent.name}.sqlite", game, agent.name, identity)
 
     @property
     def hands(self) -> int:
@@ -77,7 +77,7 @@ class Record:
 
     def _write(self) -> None:
         header = MatchHeader(MATCH, f"{MATCH}.game", self.hands, self._seed, Limits())
-        score = Score((self._totals[0], self._totals[1]), self._names)
+        score = MatchScore((self._totals[0], self._totals[1]), self._names)
         write_text(self.path, "\n".join([*header.lines(), *self._lines, score_line(score), ""]))
 
     def close(self) -> None:

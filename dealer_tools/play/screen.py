@@ -21,7 +21,6 @@ from dealer_tools.play.luck import Worth
 from dealer_tools.play.sitting import YOU, Left
 from dealer_tools.play.words import (
     HELP,
-    STREETS,
     TypedError,
     action_words,
     entry_words,
@@ -31,12 +30,13 @@ from dealer_tools.play.words import (
 )
 from dealer_tools.results import Estimate
 from protocol.cards import Card, card_text
-from protocol.game import Game
+from protocol.game import STREET_NAMES, Game
+from protocol.hands import hands_of
 from protocol.log import HandRecord
 from protocol.ranking import describe, hand_rank
 from protocol.state import Action, State, steps
 from protocol.wire import MatchState
-from strategies.policy import Policy, hand_column
+from strategies.policy import Policy
 from strategies.store import StoredDecision
 
 _MAX_LINE: Final = 1000
@@ -113,7 +113,7 @@ class Screen:
             )
         ]
         self._console.print()
-        street = Text(f"{STREETS[state.street]:8} ", "bold")
+        street = Text(f"{STREET_NAMES[state.street]:8} ", "bold")
         board = self._cards(seen.deal.board) + Text("   ") if seen.deal.board else Text()
         self._console.print(Text.assemble(street, board, f"pot {state.pot:,}   behind: {', '.join(stacks)}"))
         self._console.print(_line("cards", self._cards(seen.deal.hole[seen.position])))
@@ -139,7 +139,7 @@ class Screen:
         """What the agent would have done with the hand that it held, at each of its decisions."""
         known = {each.betting: each for each in decisions}
         position = record.names.index(agent)
-        column = hand_column(record.state.game, record.deal.hole[position])
+        column = hands_of(record.state.game).column(record.deal.hole[position])
         for state, action in steps(record.state):
             if state.actor == position:
                 self._console.print(_policy_line(state, known[state.betting].policy, column, action))
@@ -189,7 +189,7 @@ def _policy_line(state: State, policy: Policy, column: int, action: Action) -> T
     shares = zip(policy.support, policy.probabilities(column), strict=True)
     likely = sorted([(share, entry) for entry, share in shares if share >= _SHOWN], key=lambda each: -each[0])
     words = ", ".join([f"{entry_words(entry, state)} {100 * share:.1f}%" for share, entry in likely])
-    facing = f"{STREETS[state.street]}, {state.owed:,} to call" if state.owed else STREETS[state.street]
+    facing = f"{STREET_NAMES[state.street]}, {state.owed:,} to call" if state.owed else STREET_NAMES[state.street]
     origin = policy.origin
     thought = f", {origin.iterations:,} iterations" if origin.iterations else ""
     return Text.assemble(

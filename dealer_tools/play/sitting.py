@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.play.record import Decision, Record
 from protocol.dealing import CardStream
-from protocol.game import Game, Position
+from protocol.game import Position
 from protocol.log import HandRecord
 from protocol.state import Action, Deal, State, apply, payoffs, start
 from protocol.wire import MatchState, view
@@ -50,8 +50,8 @@ class Person(Protocol):
 class Sitting:
     """Hands, one after another."""
 
-    def __init__(self, game: Game, chair: Chair, record: Record, cards: CardStream, think_s: float) -> None:
-        self._game, self._chair, self._record, self._cards = game, chair, record, cards
+    def __init__(self, chair: Chair, record: Record, cards: CardStream, think_s: float) -> None:
+        self._game, self._chair, self._record, self._cards = chair.agent.game, chair, record, cards
         self._think_s = think_s
 
     def play(self, person: Person, hands: int | None) -> None:
@@ -66,7 +66,7 @@ class Sitting:
     def _hand(self, runner: asyncio.Runner, person: Person, number: int) -> PlayedHand:
         state, deal = start(self._game), self._cards.deal()
         mine = Position(number % 2)
-        agent = self._chair.strategy.name
+        agent = self._chair.agent.name
         names = (YOU, agent) if mine == 0 else (agent, YOU)
         decisions: list[Decision] = []
         self._chair.begin_hand()

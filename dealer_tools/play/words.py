@@ -16,10 +16,10 @@ from typing import Final, Literal, assert_never
 from dealer_tools.formats.betting import chips_before_street
 from machine.errors import ParatusError, quote
 from protocol.errors import IllegalAction
+from protocol.game import STREET_NAMES
 from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check, raise_bounds, steps
 from strategies.policy import Entry, RaiseBetween
 
-STREETS: Final = ("preflop", "flop", "turn", "river")
 HELP: Final = """\
 f, fold           give up the hand
 c, call, check    put in what is asked, or nothing
@@ -193,5 +193,8 @@ def story_text(state: State, names: tuple[str, ...]) -> str:
     told = story(state, names)
     streets = dict.fromkeys(each.street for each in told)
     return " · ".join(
-        [f"{STREETS[street]}: {', '.join([each.text for each in told if each.street == street])}" for street in streets]
+        [
+            f"{STREET_NAMES[street]}: {', '.join([each.text for each in told if each.street == street])}"
+            for street in streets
+        ]
     )

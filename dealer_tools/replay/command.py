@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -15,11 +14,10 @@ from dealer_tools.scoring.holdings import ScoreError
 from dealer_tools.scoring.sources import read_hands
 from dealer_tools.scoring.valuing import READY, VALUES
 from protocol.cards import cards_text
+from protocol.game import STREET_NAMES
 from protocol.hands import NUM_CLASSES, HandClass, class_text
 from strategies.grids import RANGE_COLOUR, action_colour, grid, print_beside
 from strategies.policy import support_text
-
-_STREETS: Final = ("preflop", "flop", "turn", "river")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +63,7 @@ def print_replay(replay: Replay, *, grids: bool) -> None:
     for step in replay.steps:
         if step.state.street > street:
             street = step.state.street
-            console.rule(_STREETS[street], align="left")
+            console.rule(STREET_NAMES[street], align="left")
         _print_step(console, replay, step, grids=grids)
     console.rule(align="left")
     won = " ".join([f"{name} {value:+,.0f}" for name, value in zip(record.names, record.values, strict=True)])

@@ -24,10 +24,10 @@ from dealer_tools.scoring.values import Values
 from dealer_tools.scoring.valuing import values_for
 from protocol.arrays import F64
 from protocol.cards import Card, cards_text
-from protocol.hands import NUM_CLASSES, NUM_HANDS, HandClass, class_text, hand_classes_array
+from protocol.hands import NUM_CLASSES, NUM_HANDS, HandClass, class_text, hand_classes_array, hands_of
 from protocol.log import HandRecord
 from protocol.state import Action, State, action_text, apply, start
-from strategies.policy import SCALE, hand_column, support_text
+from strategies.policy import SCALE, support_text
 from strategies.store import StoredDecision
 
 
@@ -114,7 +114,7 @@ class Replay:
     def column(self, step: Step) -> int:
         """Of the hand that the actor held."""
         record = self.played.record
-        return hand_column(record.state.game, record.deal.hole[record.names.index(step.actor)])
+        return hands_of(record.state.game).column(record.deal.hole[record.names.index(step.actor)])
 
 
 def make_replay(played: PlayedHand, player: str, values_name: str | None, blueprint: Path | None) -> Replay:
@@ -137,7 +137,7 @@ def _steps(played: PlayedHand, player: str, holdings: Holdings, corrected: Corre
     luck = {(term.kind, term.betting): -term.chips for term in corrected.terms} if corrected else {}
     position = record.names.index(player)
     theirs = record.deal.hole[1 - position]
-    weights = holdings.free(theirs).astype(np.float64)
+    weights = holdings.hands.live(theirs).astype(np.float64)
     yield Step(state, board, "chance", _dealt(record), luck.get(("deal", "")))
     for action in record.state.actions:
         assert state.actor is not None
@@ -156,7 +156,7 @@ def _steps(played: PlayedHand, player: str, holdings: Holdings, corrected: Corre
         if state.street > street and len(shown) > len(board):
             coming, before = shown[len(board) :], board
             if not state.finished:
-                board, weights = shown, weights * holdings.free(coming)
+                board, weights = shown, weights * holdings.hands.live(coming)
             if not state.finished:
                 yield Step(state, before, "chance", f"deals {cards_text(coming)}", luck.get(("board", state.betting)))
     yield from _end(played, holdings, position, weights, known=corrected is not None)
@@ -169,7 +169,7 @@ def _end(played: PlayedHand, holdings: Holdings, position: int, weights: F64, *,
     board = record.deal.board[: game.board_cards_by(last_street_with_actions(state))]
     if not known or not theirs:
         return
-    column = holdings.column(theirs)
+    column = holdings.hands.column(theirs)
 
     def worth(lying: tuple[Card, ...]) -> float:
         if not state.showdown:
@@ -181,7 +181,7 @@ def _end(played: PlayedHand, holdings: Holdings, position: int, weights: F64, *,
         shown = record.deal.board[: game.board_cards_by(street)]
         if len(shown) > len(board):
             coming, before, expected = shown[len(board) :], board, worth(board)
-            board, weights = shown, weights * holdings.free(shown[len(board) :])
+            board, weights = shown, weights * holdings.hands.live(shown[len(board) :])
             yield Step(state, before, "chance", f"deals {cards_text(coming)}", worth(board) - expected)
     held = cards_text(record.deal.hole[position])
     yield Step(state, board, "chance", f"gave {held}", record.values[position] - worth(board))

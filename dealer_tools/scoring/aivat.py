@@ -109,11 +109,12 @@ class Aivat:
         known = self._deals.get(position)
         if known is None:
             state, total = start(self._holdings.game), 0.0
-            for theirs in range(self._holdings.num_hands):
+            hands = self._holdings.hands
+            for theirs in range(len(hands)):
                 values = first_value(self._values, Side(position, theirs), state)
-                free = self._holdings.free(self._holdings.hole(theirs))
+                free = hands.live(hands[theirs])
                 total += float(np.broadcast_to(values, free.shape)[free].mean())
-            known = self._deals[position] = total / self._holdings.num_hands
+            known = self._deals[position] = total / len(hands)
         return known
 
 
@@ -135,13 +136,14 @@ class _Walk:
         if not theirs or not ours:
             whose = player if not ours else self._opponent
             raise ScoreError(f"{played.where}: the cards of {whose} are not known: expected those of both players")
-        self._held = holdings.column(ours)
-        self._side = Side(self._position, holdings.column(theirs), None if parts.imagine else self._held)
+        self._hands = hands = holdings.hands
+        self._held = hands.column(ours)
+        self._side = Side(self._position, hands.column(theirs), None if parts.imagine else self._held)
         self._terms: list[Term] = []
         self._state, self._board = start(holdings.game), record.deal.board[:0]
-        self._weights = holdings.free(theirs).astype(np.float64)
+        self._weights = hands.live(theirs).astype(np.float64)
         if not parts.imagine:
-            self._weights = np.where(np.arange(holdings.num_hands) == self._held, 1.0, 0.0)
+            self._weights = np.where(np.arange(len(hands)) == self._held, 1.0, 0.0)
 
     def corrected(self) -> Corrected:
         """The base and all terms."""
@@ -164,7 +166,7 @@ class _Walk:
 
     def _correct_deal(self) -> None:
         mean = self._mean(self._weights, first_value(self._values, self._side, self._state))
-        cards = cards_text(self._holdings.hole(self._side.theirs))
+        cards = cards_text(self._hands[self._side.theirs])
         self._terms.append(Term("deal", "", cards, self._aivat.mean_deal(self._position) - mean))
 
     def _deal_board(self) -> None:
@@ -172,7 +174,7 @@ class _Walk:
         board = known[: self._state.game.board_cards_by(street)]
         coming = board[len(self._board) :]
         expected = self._mean(self._weights, self._value(self._state)) if self._parts.chance else 0.0
-        self._weights = self._weights * self._holdings.free(coming)
+        self._weights = self._weights * self._hands.live(coming)
         self._board = board
         if not self._weights[self._held]:
             raise self._error("the board holds a card of the player's hand")
@@ -204,11 +206,10 @@ class _Walk:
         value_of = self._value_of_actions(policy)
         theirs = self._side.theirs
         expected = math.fsum(
-            float(np.broadcast_to(shares, (self._holdings.num_hands,))[theirs])
-            * self._mean(self._weights, value_of(option))
+            float(np.broadcast_to(shares, (len(self._hands),))[theirs]) * self._mean(self._weights, value_of(option))
             for option, shares in self._outcomes(policy)
         )
-        if not np.broadcast_to(policy.probability(action), (self._holdings.num_hands,))[theirs]:
+        if not np.broadcast_to(policy.probability(action), (len(self._hands),))[theirs]:
             raise self._never(self._opponent, action)
         term = expected - self._mean(self._weights, value_of(action))
         self._terms.append(Term("theirs", self._state.betting, action_text(action, self._state.game), term))
@@ -251,8 +252,8 @@ class _Walk:
                 f"{done} on {board or 'no board'} here, {decision.action} on {decision.board or 'no board'} as {name} "
                 "stored it: log and policies do not belong together"
             )
-        if policy.weights.shape[1] not in (1, self._holdings.num_hands):
-            raise self._error(f"a policy for {policy.weights.shape[1]} hands: expected {self._holdings.num_hands}")
+        if policy.weights.shape[1] not in (1, len(self._hands)):
+            raise self._error(f"a policy for {policy.weights.shape[1]} hands: expected {len(self._hands)}")
         return policy
 
     def _outcomes(self, policy: Policy) -> Iterator[tuple[Action, F64]]:

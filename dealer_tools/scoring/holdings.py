@@ -1,6 +1,6 @@
 """The hands that two players of a game can hold, and what one is worth against another.
 
-Hands are columns, in the order of policies (`strategies.policy`). What is asked most is a *margin*: for one hand of the
+Hands are columns, in the order of `protocol.hands`. What is asked most is a *margin*: for one hand of the
 opponent, and each of ours, how much more often ours wins than loses, over all boards that can still come. The stakes
 times that is what the hand is worth once nobody can bet any more.
 
@@ -32,8 +32,8 @@ from protocol.hands import (
     SUIT_PERMUTATIONS,
     hand_classes_array,
     hand_permutation,
+    hands_of,
 )
-from strategies.policy import hand_column, hand_columns, holes_of
 
 _KEPT: Final = 64
 """So many margins stay in memory: those of a hand or two."""
@@ -56,34 +56,14 @@ class Holdings:
                 "expected two players with one or two cards each"
             )
         self.game = game
-        self.deck = tuple(sorted(game.deck()))
-        self.num_hands = hand_columns(game)
-        holes = holes_of(game)
-        self.cards = np.array(holes, np.uint8)
-        self.holds = np.array([[card in hole for hole in holes] for card in range(52)])
-        """[card, hand]"""
-        self._holdem = (len(self.deck), game.num_hole_cards, sum(game.num_board_cards)) == (52, 2, 5)
+        self.hands = hands_of(game)
+        self._holdem = (len(self.hands.deck), game.num_hole_cards, sum(game.num_board_cards)) == (52, 2, 5)
         self._kept: OrderedDict[tuple[int, tuple[Card, ...]], F64] = OrderedDict()
-
-    def column(self, hole: Sequence[Card]) -> int:
-        """Of a hand."""
-        return hand_column(self.game, hole)
-
-    def hole(self, column: int) -> tuple[Card, ...]:
-        """The inverse."""
-        return tuple(map(Card, self.cards[column].tolist()))
-
-    def free(self, cards: Sequence[Card]) -> NDArray[np.bool_]:
-        """[hand] which hold none of these cards."""
-        if not len(cards):
-            return np.ones(self.num_hands, np.bool_)
-        free: NDArray[np.bool_] = np.logical_not(self.holds[list(cards)].any(axis=0))
-        return free
 
     def rest(self, theirs: int, board: Sequence[Card]) -> list[Card]:
         """The cards that may still come, as whoever knows one hand and the board sees it."""
-        gone = {*self.hole(theirs), *board}
-        return [card for card in self.deck if card not in gone]
+        gone = {*self.hands[theirs], *board}
+        return [card for card in self.hands.deck if card not in gone]
 
     def completions(self, theirs: int, board: Sequence[Card], missing: int) -> int:
         """How many sets of so many cards may come, for each hand of ours."""
@@ -115,9 +95,9 @@ class Holdings:
         from protocol.kernels import rank_runouts
 
         missing = sum(self.game.num_board_cards) - len(board)
-        held = {*self.hole(ours), *board}
+        held, both = {*self.hands[ours], *board}, self.hands.cards[[ours, theirs]]
         rest = np.array([card for card in self.rest(theirs, board) if card not in held], np.uint8)
-        ranks = rank_runouts(self.cards[[ours, theirs]], np.array(board, np.uint8), missing, rest).astype(np.int64)
+        ranks = rank_runouts(both, np.array(board, np.uint8), missing, rest).astype(np.int64)
         return float(np.sign(ranks[:, 0] - ranks[:, 1]).mean())
 
     def _margins(self, theirs: int, board: Sequence[Card]) -> F64:
@@ -139,17 +119,18 @@ class Holdings:
         self._check_work(comb(len(rest), missing))
         from protocol.kernels import rank_hands
 
-        totals = np.zeros(self.num_hands)
+        totals = np.zeros(len(self.hands))
         for coming in combinations(rest, missing):
             whole = np.array([*board, *coming], np.uint8)
-            ranks = rank_hands(np.hstack([self.cards, np.broadcast_to(whole, (self.num_hands, len(whole)))]))
-            totals += np.sign(ranks.astype(np.int64) - int(ranks[theirs])) * self.free(coming)
+            ranks = rank_hands(np.hstack([self.hands.cards, np.broadcast_to(whole, (len(self.hands), len(whole)))]))
+            totals += np.sign(ranks.astype(np.int64) - int(ranks[theirs])) * self.hands.live(coming)
         return totals / self.completions(theirs, board, missing)
 
     def _check_work(self, boards: int) -> None:
-        if boards * self.num_hands > _MOST_WORK:
+        hands = len(self.hands)
+        if boards * hands > _MOST_WORK:
             raise ConfigError(
-                f"{self.game.name}: {boards:,} boards for {self.num_hands:,} hands: expected hold'em with 52 cards, or "
+                f"{self.game.name}: {boards:,} boards for {hands:,} hands: expected hold'em with 52 cards, or "
                 f"a deck small enough for {_MOST_WORK:,} hands to be ranked"
             )
 

@@ -25,14 +25,13 @@ from dealer_tools.results import Z95, Estimate
 from dealer_tools.scoring.estimators import Scorer
 from dealer_tools.scoring.sources import Hands
 from protocol.arrays import F64
-from protocol.game import Game
+from protocol.game import STREET_NAMES, Game
 from protocol.state import steps
 
 RAW: Final = "raw"
 _POSITION: Final = "position"
 BASELINE: Final = "baseline"
 """What the server says of its own luck with the same cards: a difference already, nothing is subtracted here."""
-_STREETS: Final = ("preflop", "flop", "turn", "river")
 _POTS: Final = ((4, "up to 4"), (20, "4 to 20"), (100, "20 to 100"), (math.inf, "over 100"))
 """In big blinds."""
 _LUCKIEST: Final = 5
@@ -156,7 +155,7 @@ def _groups(hands: Hands, mbb: dict[str, F64], best: str) -> tuple[Group, ...]:
 
 
 def _order(by: str) -> Callable[[str], Any]:
-    fixed = {"street": [*_STREETS, "none"], "pot": [name for _, name in _POTS]}.get(by)
+    fixed = {"street": [*STREET_NAMES, "none"], "pot": [name for _, name in _POTS]}.get(by)
     return (lambda name: name) if fixed is None else fixed.index
 
 
@@ -168,7 +167,7 @@ def _labels(hands: Hands) -> dict[str, list[str]]:
         state, position = played.record.state, played.record.names.index(hands.player)
         last = max((at.street for at, _ in steps(state) if at.actor == position), default=None)
         found[_POSITION].append(_position(state.game, position))
-        found["street"].append("none" if last is None else _STREETS[last])
+        found["street"].append("none" if last is None else STREET_NAMES[last])
         found["pot"].append(
             next(name for size, name in _POTS if min(state.committed) * 2 <= size * state.game.big_blind)
         )

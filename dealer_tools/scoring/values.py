@@ -108,9 +108,9 @@ def mean_over_cards(
     value: Callable[[tuple[Card, ...]], F64],
 ) -> F64:
     """[hand] the mean of a value of boards over the cards to come that each hand allows, one board after another."""
-    total = np.zeros(holdings.num_hands)
+    total = np.zeros(len(holdings.hands))
     for coming in combinations(holdings.rest(side.theirs, board), missing):
-        total += value((*board, *coming)) * holdings.free(coming)
+        total += value((*board, *coming)) * holdings.hands.live(coming)
     return total / holdings.completions(side.theirs, board, missing)
 
 
@@ -123,8 +123,8 @@ def mean_of_alike(holdings: Holdings, side: Side, board: Sequence[Card], coming:
 
     with_card, with_pair = np.zeros(52), np.zeros((52, 52))
     sums_by_cards(coming, values, with_card, with_pair)
-    totals = values.sum() - with_card[holdings.cards].sum(axis=1)
-    if holdings.cards.shape[1] == 2:
-        totals += with_pair[holdings.cards.min(axis=1), holdings.cards.max(axis=1)]
+    totals = values.sum() - with_card[holdings.hands.cards].sum(axis=1)
+    if holdings.hands.cards.shape[1] == 2:
+        totals += with_pair[holdings.hands.cards.min(axis=1), holdings.hands.cards.max(axis=1)]
     means: F64 = totals / holdings.completions(side.theirs, board, coming.shape[1])
     return means

@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from dealer_tools.formats.records import PlayedHand
 from protocol.game import Position
+from strategies.baselines import AlwaysFold
 
-AGENT: Final = "always-fold"
+AGENT: Final = AlwaysFold.name
 SMALL_BLIND_CHIPS: Final = -50.0
 _SHOWN: Final = 3
 _SEATS: Final = {Position(1): "small blind", Position(0): "big blind"}

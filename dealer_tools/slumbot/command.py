@@ -10,11 +10,10 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from dealer_tools.agents import add_agent_options, agent_settings
+from dealer_tools.agents import add_agent_options, agent_settings, agents_help
 from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import CLIENT, read_session, slumbot_game
 from dealer_tools.scoring.sources import SESSION
@@ -27,7 +26,9 @@ from machine.errors import ConfigError
 from machine.progress import HandsBar
 from protocol.log import MAX_HANDS
 from protocol.stream import run
-from strategies.registry import DEFAULT_AGENT, STRATEGIES, make_strategy
+from strategies.agents import Agent
+from strategies.identity import DrawKey, stored_identity
+from strategies.registry import DEFAULT_AGENT, open_agent
 from strategies.settings import think_seconds
 
 GAVE_UP: Final = 3
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--hands", metavar="N", type=number_between(1, MAX_HANDS), help="finished hands to have")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the session; `paratus score DIR` reads it")
-    parser.add_argument("--agent", metavar="NAME", help=f"{', '.join(STRATEGIES)} (default {DEFAULT_AGENT})")
+    parser.add_argument("--agent", metavar="NAME", help=agents_help(f" (default {DEFAULT_AGENT})"))
     parser.add_argument("--user", metavar="NAME", help="log in; the password comes from PARATUS_SLUMBOT_PASSWORD")
     parser.add_argument("--password-file", metavar="FILE", help="or from this file, which only you may be able to read")
     parser.add_argument("--base", metavar="URL", help="the server's address (default: slumbot.com's)")
@@ -93,35 +94,30 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def _play(options: argparse.Namespace, agent: str, settings: SlumbotSettings, password: str) -> Ended:
-    game, told = slumbot_game(), agent_settings(options, keep=options.iterations is None)
-    strategies = [make_strategy(agent, game, told)]
-    strategies += [
-        strategies[0] if strategies[0].inline else make_strategy(agent, game, told)
-        for _ in range(settings.concurrency - 1)
-    ]
-    identity = {
-        **strategies[0].identity(),
-        "paratus": version("paratus"),
-        "match": MATCH,
-        "seed": str(settings.seed),
-        "think_s": f"{settings.think_s:g}",
-        "user": settings.user,
-    }
-    with Record(options.out, agent, identity) as record:
-        _say(f"{agent} plays {settings.base}, seed {settings.seed}, into {options.out}")
+    told = agent_settings(options, keep=options.iterations is None)
+
+    def opened() -> Agent:
+        return open_agent(agent, slumbot_game(), told, allow_code=True)
+
+    agents = [opened()]
+    agents += [agents[0] if agents[0].on_loop else opened() for _ in range(settings.concurrency - 1)]
+    key = DrawKey(settings.seed, MATCH)
+    identity = stored_identity(agents[0].identity(), key, think_s=f"{settings.think_s:g}", user=settings.user)
+    with Record(options.out, agents[0].name, identity) as record:
+        _say(f"{agents[0].name} plays {settings.base}, seed {settings.seed}, into {options.out}")
         if record.finished or record.broken:
             _say(f"continued: {record.finished} hands are finished, {record.broken} broken")
         if record.finished >= options.hands:
             return Ended(record.finished, record.broken, 0, 0, {}, 0, False, "")
         with HandsBar("slumbot", options.hands) as bar:
             bar.show(record.finished)
-            return run(_session(settings, strategies, record, password, options.hands, bar))
+            return run(_session(settings, agents, record, password, options.hands, bar))
 
 
 async def _session(
-    settings: SlumbotSettings, strategies: list[Any], record: Record, password: str, hands: int, bar: HandsBar
+    settings: SlumbotSettings, agents: list[Agent], record: Record, password: str, hands: int, bar: HandsBar
 ) -> Ended:
-    return await Session(settings, strategies, record, password, _say).play(hands, bar.show)
+    return await Session(settings, agents, record, password, _say).play(hands, bar.show)
 
 
 def _agent(options: argparse.Namespace) -> str:

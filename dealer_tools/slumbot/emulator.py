@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dealer_tools.formats.slumbot import SlumbotError, betting_to_text, read_action, slumbot_game
+from dealer_tools.formats.slumbot import SlumbotError, betting_to_text, read_action
 from dealer_tools.slumbot.faults import Fault
 from machine.errors import ParatusError, quote
 from protocol.cards import card_text
@@ -28,8 +28,10 @@ from protocol.dealing import CardStream
 from protocol.game import Position
 from protocol.state import Deal, State, apply, payoffs, start
 from protocol.wire import MatchState, view
-from strategies.chair import Chair, DrawKey
-from strategies.strategy import Budget, Strategy
+from strategies.agents import Agent
+from strategies.chair import Chair
+from strategies.identity import DrawKey
+from strategies.strategy import Budget
 
 _MAX_CONVERSATIONS: Final = 1000
 """The one that was silent for longest is forgotten."""
@@ -69,7 +71,7 @@ class Emulator:
 
     def __init__(
         self,
-        strategy: Strategy,
+        agent: Agent,
         *,
         seed: int = 0,
         think_s: float = 4.0,
@@ -78,8 +80,8 @@ class Emulator:
         tell: Callable[[dict[str, Any]], None] = lambda event: None,
     ) -> None:
         """`user`: the one name and password that may log in, else all may; `tell` hears what becomes of each hand."""
-        self._game = slumbot_game()
-        self._strategy, self._seed, self._think_s = strategy, seed, think_s
+        self._game = agent.game
+        self._agent, self._seed, self._think_s = agent, seed, think_s
         self._baseline, self._user, self._tell = baseline, user, tell
         self._cards = CardStream(self._game, seed)
         self._hands = 0
@@ -197,7 +199,7 @@ class Emulator:
         return apply(state, action)
 
     def _player(self, match: str) -> Chair:
-        return Chair(self._game, self._strategy, DrawKey(self._seed, f"slumbot-server {match}"))
+        return Chair(self._agent, DrawKey(self._seed, f"slumbot-server {match}"))
 
 
 def _shown(hand: _Hand, *, all_cards: bool = False) -> dict[str, Any]:

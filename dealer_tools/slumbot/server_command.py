@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from dealer_tools.agents import add_agent_options, agent_settings
+from dealer_tools.agents import add_agent_options, agent_settings, agents_help
 from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import slumbot_game
 from dealer_tools.slumbot.emulator import Emulator
@@ -21,7 +21,7 @@ from dealer_tools.slumbot.server import Server
 from dealer_tools.slumbot.settings import SlumbotSettings, read_password
 from machine.errors import ConfigError
 from protocol.log import MAX_SEED
-from strategies.registry import DEFAULT_AGENT, STRATEGIES, make_strategy
+from strategies.registry import DEFAULT_AGENT, open_agent
 from strategies.settings import think_seconds
 
 _MOST_DELAY_S: Final = 3600.0
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = FAULTS_HELP
-    parser.add_argument("--agent", metavar="NAME", default=DEFAULT_AGENT, help=", ".join(STRATEGIES))
+    parser.add_argument("--agent", metavar="NAME", default=DEFAULT_AGENT, help=agents_help())
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", metavar="PORT", type=number_between(0, 65535), default=0, help="0: a free one")
     parser.add_argument("--seed", metavar="S", type=number_between(0, MAX_SEED), default=0, help="of cards and draws")
@@ -63,13 +63,14 @@ def run_command(options: argparse.Namespace) -> int:
     if options.user is not None:
         known = SlumbotSettings(user=options.user, password_file=options.password_file)
         user = options.user, read_password(known)
-    strategy = make_strategy(options.agent, slumbot_game(), agent_settings(options, keep=options.iterations is None))
+    settings = agent_settings(options, keep=options.iterations is None)
+    agent = open_agent(options.agent, slumbot_game(), settings, allow_code=True)
     with ExitStack() as opened:
         tell = _teller(opened.enter_context(options.ledger.open("w", encoding="utf-8")) if options.ledger else None)
 
         async def main() -> None:
             emulator = Emulator(
-                strategy, seed=options.seed, think_s=think_s, baseline=not options.no_baseline, user=user, tell=tell
+                agent, seed=options.seed, think_s=think_s, baseline=not options.no_baseline, user=user, tell=tell
             )
             await _serve(Server(emulator, faults, tell), options.host, options.port)
 

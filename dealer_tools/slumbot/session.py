@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dealer_tools.formats.slumbot import slumbot_game
 from dealer_tools.slumbot.client import GaveUp, SlumbotHttp, Stopping, Traffic
 from dealer_tools.slumbot.lane import Lane, Table
 from dealer_tools.slumbot.record import Record
 from dealer_tools.slumbot.settings import SlumbotSettings
-from strategies.chair import Chair, DrawKey
-from strategies.strategy import Strategy
+from strategies.agents import Agent
+from strategies.chair import Chair
+from strategies.identity import DrawKey
 
 _BROKEN_IN_A_ROW: Final = 50
 """After so many the session stops: something is wrong that going on does not mend."""
@@ -45,15 +45,14 @@ class Session:
     def __init__(
         self,
         settings: SlumbotSettings,
-        strategies: Sequence[Strategy],
+        agents: Sequence[Agent],
         record: Record,
         password: str,
         say: Callable[[str], None],
     ) -> None:
-        """One strategy for each hand in flight: a search remembers the hand that it is in."""
-        game = slumbot_game()
+        """One agent for each hand in flight: a search remembers the hand that it is in."""
         self._settings, self._record, self._say, self._password = settings, record, say, password
-        self._players = [Chair(game, strategy, DrawKey(settings.seed, MATCH)) for strategy in strategies]
+        self._players = [Chair(agent, DrawKey(settings.seed, MATCH)) for agent in agents]
         self._stop = asyncio.Event()
         self._in_flight = self._broken_in_a_row = 0
         self._tasks: list[asyncio.Task[None]] = []

@@ -40,13 +40,12 @@ from machine.cores import available_cores
 from machine.errors import ConfigError, ParatusError
 from protocol.arrays import F64
 from protocol.cards import Card
-from protocol.game import Game
-from protocol.hands import NUM_CLASSES, hand_classes_array
+from protocol.game import STREET_NAMES, Game
+from protocol.hands import NUM_CLASSES, hand_classes_array, hands_of
 from protocol.state import CALL, Action, Raise, State, apply, start
 from solver.deals import opposing_weights
 from solver.depth_limited import LimitedSolver
 from solver.menu import Menu, menu_text, parse_menu
-from solver.subgame import hands_of
 from strategies.baselines import check_or_fold
 from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
@@ -67,7 +66,7 @@ from strategies.strategy import Budget, Decided, Spot
 from strategies.suitable import check_searchable
 
 _PREFLOP, _RIVER = 0, 3
-STREETS: Final = ("preflop", "flop", "turn")
+STREETS: Final = STREET_NAMES[:_RIVER]
 """Those that another follows, which can be searched."""
 _MAX_NODES: Final = 400
 _LATE_S: Final = 0.03
@@ -123,7 +122,6 @@ class LimitedSearch:
     """The strategy; see the head of this file."""
 
     name = route = "limited"
-    inline = False
 
     def __init__(
         self, game: Game, settings: LimitedSettings, base: BlueprintLookup, streets: Sequence[str] = STREETS

@@ -41,7 +41,7 @@ from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game, Position
 from protocol.state import CALL, Raise, State, apply
-from solver.betting import TreeError
+from solver.betting import ForestError
 from solver.gadget_kinds import Kind
 from solver.menu import Menu, menu_text, parse_menu
 from solver.subgame import Subgame
@@ -127,7 +127,6 @@ class NestedSearch:
     """The strategy; see the head of this file."""
 
     name = route = "nested"
-    inline = False
 
     def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
         check_searchable(self.name, game)
@@ -360,7 +359,7 @@ class NestedSearch:
         most = int(min(max(0.5 * self._nodes_per_s * left_s, 1), MOST_NODES))
         try:
             subgame = question.subgame(menu, self._settings.memory_mb << 20, max_nodes=most)
-        except TreeError:
+        except ForestError:
             if most == MOST_NODES:
                 raise
             return None

@@ -1,4 +1,4 @@
-"""Both players' ranges through a hand: weights over the hands of the game in `solver.subgame.hands_of` order.
+"""Both players' ranges through a hand: weights over the hands of the game in `protocol.hands.hands_of` order.
 
 Ours follow from our own logged policies. The opponent's follow from a model of it: its actions make the hands likelier
 that would take them. A model is wrong sooner or later, so no action takes all weight from a hand: the hand keeps at
@@ -16,8 +16,8 @@ import numpy as np
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Game, Position
+from protocol.hands import hands_of
 from protocol.state import Action, State, replay, steps
-from solver.subgame import hands_of
 from strategies.draws import Draws
 from strategies.strategy import Budget, Decided, ReadsActions, Spot, Strategy
 
@@ -43,8 +43,7 @@ def everyone(game: Game) -> F64:
 
 def alive(game: Game, board: Sequence[Card]) -> F64:
     """1 for every hand that the board allows, 0 for others."""
-    blocked = set(board)
-    return np.array([float(blocked.isdisjoint(hand)) for hand in hands_of(game)])
+    return hands_of(game).live(board).astype(np.float64)
 
 
 def by_policies(game: Game, past: Sequence[Decided], actions: Sequence[Action]) -> F64:

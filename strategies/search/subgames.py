@@ -14,11 +14,12 @@ import numpy as np
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Position
+from protocol.hands import hands_of
 from protocol.state import Action, Raise, State, apply
 from solver.gadget_kinds import Kind
 from solver.gadgets import Gadget, gift
 from solver.menu import Menu
-from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError, hands_of
+from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError
 from solver.subgame_solver import Solver
 
 PLAY: Final = Storage(16, later_averages=False)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocol.arrays import F32, F64
+from protocol.hands import hands_of
 from protocol.kernels import rank_hands
 from solver.subgame import Subgame
 from studies.search_tables.abstract import Buckets
@@ -73,8 +74,8 @@ def cluster(points: F32, count: int, seed: int = 0) -> Buckets:
 def _ranks(subgame: Subgame, board: int) -> npt.NDArray[np.int64]:
     """[hand] how strong; -1 where the flop has one of its cards."""
     shown = np.array(subgame.boards[1][board].cards, np.uint8)
-    held = np.array(subgame.hands[0], np.uint8)
-    live = ~np.isin(held, shown).any(axis=1)
+    hands, columns = hands_of(subgame.root.game), subgame.hand_index[0]
+    held, live = hands.cards[columns], hands.live(shown)[columns]
     ranks = np.full(len(held), -1, np.int64)
     seven = np.hstack([held[live], np.tile(shown, (int(live.sum()), 1))])
     ranks[live] = rank_hands(np.ascontiguousarray(seven))

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from protocol.arrays import F32, F64
 from protocol.cards import suit_of
 from protocol.game import Game, parse_game
-from protocol.hands import SUIT_PERMUTATIONS
+from protocol.hands import SUIT_PERMUTATIONS, hands_of
 from protocol.state import start
 from solver.boards import permutation_of
 from solver.menu import Menu
-from solver.subgame import Subgame, hands_of
+from solver.subgame import Subgame
 
 SEATS: Final = (0, 1)
 """Player 0 has the big blind and acts first on the flop, player 1 the small blind."""
@@ -49,14 +49,6 @@ def whole(game: Game, menu: Menu) -> Subgame:
     return Subgame(start(game), (), [np.ones(len(hands_of(game)))] * 2, menu)
 
 
-def compatible_hands(game: Game) -> F32:
-    """[hand, hand] 1 where two hands share no card."""
-    held = np.array(hands_of(game))
-    shared = (held[:, None, :, None] == held[None, :, None, :]).any(axis=(2, 3))
-    compatible: F32 = (~shared).astype(np.float32)
-    return compatible
-
-
 @dataclass(frozen=True, slots=True)
 class Field:
     """A game, and what is known of its hands."""
@@ -74,7 +66,7 @@ class Field:
         unused = {0, 1, 2, 3} - {suit_of(card) for card in game.deck()}
         changes = [each for each in SUIT_PERMUTATIONS if all(each[suit] == suit for suit in unused)]
         least = np.min([permutation_of(hands, suits) for suits in changes], axis=0)
-        return cls(game, compatible_hands(game), np.unique(least, return_inverse=True)[1])
+        return cls(game, hands.compatible, np.unique(least, return_inverse=True)[1])
 
     def symmetric(self, numbers: F64) -> F64:
         """The mean over hands that differ in suits only: by rounding they are not quite equal."""

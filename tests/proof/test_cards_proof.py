@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from abstractions import small_centroids
+from reference.canonical_forms import canonical_hands
 
 from blueprints.cards.features import BOARD_CARDS, FLOP, LIVE_HANDS, RIVER, TURN, keys, live_hands
 from blueprints.cards.holdem import HoldemCards
-from protocol.hands import canonical_boards, canonical_hands
+from protocol.hands import canonical_boards
 
 pytestmark = pytest.mark.proof
 

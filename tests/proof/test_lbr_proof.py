@@ -13,7 +13,7 @@ from dealer_tools.lbr.settings import Setting
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.state import Deal
-from strategies.registry import make_strategy
+from strategies.registry import open_agent
 
 pytestmark = pytest.mark.proof
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.proof
 def test_fold_or_call_wins_250_of_always_fold():
     """With the true table: no hand is worse than a quarter before the flop, so the small blind is always completed."""
     game = load_game(DEFAULT_GAME).game
-    players, stream = Players(game, Setting.FC, make_strategy("always-fold", game), 1), CardStream(game, 1)
+    players, stream = Players(Setting.FC, open_agent("always-fold", game), 1), CardStream(game, 1)
     chips = 0.0
     for number in range(300):
         deal = stream.deal()

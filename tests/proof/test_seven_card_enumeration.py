@@ -7,8 +7,9 @@ from itertools import chain, combinations, starmap
 import numpy as np
 import pytest
 from phevaluator import evaluate_cards
+from reference.canonical_forms import board_keys, canonical_hands
 
-from protocol.hands import board_keys, canonical_boards, canonical_hands, hand_cards_array
+from protocol.hands import canonical_boards, hand_cards_array
 from protocol.kernels import rank_hands, rank_runouts, rank_tables
 
 pytestmark = pytest.mark.proof

@@ -14,8 +14,8 @@ from blueprints.cards.interface import Cards
 from blueprints.tree import NOBODY, BettingTree
 from protocol.cards import Card
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.kernels import rank_hands
-from solver.subgame import hands_of
 
 Tables = list[np.ndarray]
 """[street][edge of the street, bucket]."""

@@ -15,8 +15,8 @@ from blueprints.cards.interface import Cards
 from blueprints.tree import NOBODY, BettingTree
 from protocol.cards import Card
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.ranking import hand_rank
-from solver.subgame import hands_of
 
 MASK = 2**64 - 1
 GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB

@@ -13,10 +13,10 @@ import numpy as np
 
 from protocol.cards import Card
 from protocol.game import Game
+from protocol.hands import hands_of
 from protocol.state import Deal, State, apply, payoffs, start
 from solver.algorithms import Algorithm, Weights
 from solver.menu import Menu
-from solver.subgame import hands_of
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AskedState:
     """What a seat was asked: a state in which it is its turn."""
 
     text: str
@@ -69,7 +69,7 @@ class Question:
     deal: Deal
 
 
-def read_reply(line: str, asked: Question) -> Ignored | Answered:
+def read_reply(line: str, asked: AskedState) -> Ignored | Answered:
     """What `line` means as an answer to `asked`."""
     if line.startswith(asked.text + ":"):
         rest = line[len(asked.text) :]

@@ -9,8 +9,8 @@ import pytest
 from random_play import random_game, random_hand
 
 from machine.errors import ParatusError
+from protocol.fast_betting import follow, plain
 from protocol.game import Game, Position, load_game
-from protocol.headsup import follow, plain
 from protocol.state import MAX_ACTIONS_PER_STREET, Raise, State, apply, raise_bounds, start
 from protocol.wire import WireError, parse_action, read_betting
 

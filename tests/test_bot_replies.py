@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from random_play import Match
 
-from protocol.game import Game, load_game
-from protocol.replies import (
+from protocol.bot_replies import (
     ACTION_CAP,
     BAD_ACTION,
     BAD_STATE,
     INVALID_ACTION,
     UNREQUESTED,
     Answered,
+    AskedState,
     Ignored,
-    Question,
     read_reply,
 )
+from protocol.game import Game, load_game
 from protocol.state import CALL, FOLD, Action, Raise, apply, raise_bounds, start
 from protocol.wire import VERSION_LINE, parse_match_state
 
@@ -25,10 +25,10 @@ LIMIT = load_game("holdem.limit.2p.reverse_blinds").game
 THREE = load_game("holdem.nolimit.3p").game
 
 
-def asked(line: str, game: Game = HOLDEM) -> Question:
+def asked(line: str, game: Game = HOLDEM) -> AskedState:
     seen = parse_match_state(line, game)
     assert seen.acting
-    return Question(line, seen.position, seen.hand, seen.state, seen.deal)
+    return AskedState(line, seen.position, seen.hand, seen.state, seen.deal)
 
 
 FIRST = asked("MATCHSTATE:1:31::|9d6c")
@@ -42,7 +42,7 @@ ALL_IN = asked("MATCHSTATE:0:31:r20000:JdTc|")
 FIXED = asked("MATCHSTATE:1:31::|9d6c", LIMIT)
 FIXED_CAPPED = asked("MATCHSTATE:0:31:rrr:JdTc|", LIMIT)
 
-MEANINGS: list[tuple[Question, str, Action, tuple[str, ...]]] = [
+MEANINGS: list[tuple[AskedState, str, Action, tuple[str, ...]]] = [
     # Letters in either case, two of them other than ours.
     (FIRST, ":c", CALL, ()),
     (FIRST, ":C", CALL, ()),
@@ -130,7 +130,7 @@ MEANINGS: list[tuple[Question, str, Action, tuple[str, ...]]] = [
     MEANINGS,
     ids=[f"{i}{row[1][:20]!a}" for i, row in enumerate(MEANINGS)],
 )
-def test_what_an_answer_means(question: Question, answer: str, action: Action, warnings: tuple[str, ...]) -> None:
+def test_what_an_answer_means(question: AskedState, answer: str, action: Action, warnings: tuple[str, ...]) -> None:
     assert read_reply(question.text + answer, question) == Answered(action, warnings)
     apply(question.state, action)
 
@@ -159,7 +159,7 @@ SAME_STATE = [
 
 
 @pytest.mark.parametrize(("question", "spelling"), SAME_STATE)
-def test_other_spellings_of_the_question(question: Question, spelling: str) -> None:
+def test_other_spellings_of_the_question(question: AskedState, spelling: str) -> None:
     assert read_reply(f"{spelling}:r2400", question).__class__ is Answered
     assert read_reply(f"{spelling}:c", question) == Answered(CALL)
     bounds = raise_bounds(question.state)

@@ -18,7 +18,7 @@ class _TooLong:
 
 
 TOO_LONG: Final = _TooLong()
-Line = str | _TooLong
+ReceivedLine = str | _TooLong
 
 
 class LineBuffer:
@@ -34,11 +34,11 @@ class LineBuffer:
         """What has arrived of an unfinished line."""
         return self._partial
 
-    def feed(self, data: bytes) -> list[Line]:
+    def feed(self, data: bytes) -> list[ReceivedLine]:
         """Add bytes; returns the lines they complete. What is not ASCII becomes `\\ufffd`, which no rule allows."""
         pieces = data.split(b"\n")
         last = len(pieces) - 1
-        lines: list[Line] = []
+        lines: list[ReceivedLine] = []
         for index, piece in enumerate(pieces):
             ended = index < last
             if self._skipping:

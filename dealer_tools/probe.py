@@ -1,7 +1,7 @@
-"""The agent's chair: asks a strategy as a bot does in a match, for every hand it could hold.
+"""Asks an agent what it would do, as a bot does in a match, for every hand it could hold.
 
-Spots, draws and what happens when a strategy fails are those of a match: a strategy that raises or offers something
-illegal is replaced by its spare, or by check or fold, and that is counted.
+Spots, draws and what happens when an agent fails are those of a match: one that raises or offers something illegal is
+replaced by what answers in its place, or by check or fold, and that is counted.
 
 Questions about bets that are only considered ("imagined") are asked with draws of their own. A strategy may draw how it
 takes a bet of an odd size; an opponent that could see that draw before it bets would choose the size that is taken
@@ -27,10 +27,10 @@ from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import Position
 from protocol.state import FOLD, Action, State
-from strategies.chair import stand_in
-from strategies.draws import Draws
-from strategies.policy import Policy, check_policy
-from strategies.strategy import Budget, Decided, Spot, Strategy
+from strategies.agents import Agent
+from strategies.identity import DrawKey
+from strategies.policy import Policy
+from strategies.strategy import Budget, Decided, Spot
 
 _ALL_DAY_S: Final = 1e9
 _RESPONSE_S: Final = 600.0
@@ -41,12 +41,11 @@ _MOST_QUESTIONS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Chair:
-    """A strategy with what its draws are keyed by."""
+class Probe:
+    """An agent, and what its draws are keyed by."""
 
-    strategy: Strategy
-    seed: int
-    match: str
+    agent: Agent
+    key: DrawKey
     think_s: float = 0.0
     """How long a hand may take on average; 0: as long as its iterations take."""
 
@@ -54,15 +53,16 @@ class Chair:
         self, hand: int, position: Position, state: State, board: tuple[Card, ...], past: tuple[Decided, ...]
     ) -> Policy:
         """What it does at a decision of the match."""
-        return self._ask(Spot(hand, position, state, board, past), self.match)
+        return self._ask(Spot(hand, position, state, board, past), self.key)
 
     def folding(
         self, hand: int, position: Position, state: State, board: tuple[Card, ...], past: tuple[Decided, ...]
     ) -> F64:
         """[hand] how likely it folds at a decision that may never come, on average over what it draws."""
         spot, answers = Spot(hand, position, state, board, past), []
-        for number in range(_MOST_QUESTIONS if self.strategy.inline else 1):
-            answer = self._ask(spot, f"{self.match} imagined {number}").likelihood(FOLD).astype(np.float64)
+        for number in range(_MOST_QUESTIONS if self.agent.on_loop else 1):
+            imagined = DrawKey(self.key.seed, f"{self.key.match} imagined {number}")
+            answer = self._ask(spot, imagined).likelihood(FOLD).astype(np.float64)
             answers.append(answer)
             if number + 1 == _QUESTIONS and all(np.array_equal(answer, each) for each in answers):
                 break
@@ -71,16 +71,10 @@ class Chair:
 
     def drawn(self, hand: int, state: State, policy: Policy, column: int) -> Action:
         """The action of the hand that it holds."""
-        return policy.sample(column, Draws(self.seed, self.match, hand, len(state.actions), "action"))
+        return policy.sample(column, self.key.draws(hand, state, "action"))
 
-    def _ask(self, spot: Spot, match: str) -> Policy:
-        draws = Draws(self.seed, match, spot.hand, len(spot.state.actions), "strategy")
-        try:
-            policy = self.strategy.policy(spot, self._budget(), draws)
-            check_policy(policy, spot.state, spot.board)
-        except Exception as error:  # whatever a strategy raises, a match would go on
-            return stand_in(self.strategy, spot, draws, f"{self.strategy.name}: {type(error).__name__}: {error}")
-        return policy
+    def _ask(self, spot: Spot, key: DrawKey) -> Policy:
+        return self.agent.policy(spot, self._budget(), key.draws(spot.hand, spot.state, "strategy"))
 
     def _budget(self) -> Budget:
         if self.think_s:

@@ -10,23 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import RECORDS, read_record
 
-from protocol.lines import TOO_LONG, Line, LineBuffer
+from protocol.line_buffer import TOO_LONG, LineBuffer, ReceivedLine
 from protocol.wire import MAX_LINE_BYTES
 
 
-def slow_lines(data: bytes, most: int) -> tuple[list[Line], bytes]:
+def slow_lines(data: bytes, most: int) -> tuple[list[ReceivedLine], bytes]:
     """The twin: all lines of a finished stream, and what is left of it."""
     *ended, rest = data.split(b"\n")
-    lines: list[Line] = [
+    lines: list[ReceivedLine] = [
         TOO_LONG if len(line) > most else line.removesuffix(b"\r").decode("ascii", "replace") for line in ended
     ]
     return ([*lines, TOO_LONG], b"") if len(rest) > most else (lines, rest)
 
 
-def fed(data: bytes, sizes: list[int], most: int = MAX_LINE_BYTES) -> tuple[list[Line], bytes]:
+def fed(data: bytes, sizes: list[int], most: int = MAX_LINE_BYTES) -> tuple[list[ReceivedLine], bytes]:
     """The lines of `data` in pieces of `sizes`, again and again, and what is left."""
     buffer, at, turn = LineBuffer(most), 0, 0
-    lines: list[Line] = []
+    lines: list[ReceivedLine] = []
     while at < len(data):
         size = sizes[turn % len(sizes)]
         lines += buffer.feed(data[at : at + size])
@@ -80,7 +80,7 @@ def test_other_bytes_become_what_no_rule_allows() -> None:
 @pytest.mark.parametrize("size", [1 << 20, 4096, 1000])
 def test_ten_megabytes_without_an_end_are_one_line_too_long(size: int) -> None:
     buffer, piece = LineBuffer(), b"x" * size
-    lines: list[Line] = []
+    lines: list[ReceivedLine] = []
     tracemalloc.start()
     try:
         for _ in range(10_000_000 // size + 1):
