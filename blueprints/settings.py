@@ -11,7 +11,7 @@ import tomllib
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -26,11 +26,22 @@ _SUFFIX: Final = ".toml"
 
 
 class Sampling(StrEnum):
-    """How a walk samples."""
+    """How a walk samples: the name of a form, and where the class is that samples so (`trainer.Sampler`).
 
-    PUBLIC = "public"
+    A new form is a file of its own and a line here.
+    """
+
+    place: str
+    """module:class, which is loaded when a run asks for it: each loads kernels."""
+
+    def __new__(cls, name: str, place: str) -> Self:
+        member = str.__new__(cls, name)
+        member._value_, member.place = name, place
+        return member
+
+    PUBLIC = "public", "blueprints.train.public:PublicSampling"
     """The board; all hands of both players walk together."""
-    EXTERNAL = "external"
+    EXTERNAL = "external", "blueprints.train.external:ExternalSampling"
     """The cards and the opponent's actions."""
 
 

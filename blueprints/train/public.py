@@ -6,12 +6,13 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
+from blueprints.settings import BlueprintSettings
 from blueprints.train import walk
 from blueprints.train.buckets import find_pairs
 from blueprints.train.deals import Dealer, Ranges
@@ -205,6 +206,9 @@ class PublicSampling:
     touching what is another's, so that a run gives the same numbers with any number of threads.
     """
 
+    at_once = 10
+    """Walks that take some hundredths of a second."""
+
     def __init__(
         self, game: Game, tree: BettingTree, cards: Cards, *, seed: int = 1, threads: int = 1,
         board: tuple[Card, ...] = (), ranges: Ranges = (None, None),
@@ -215,6 +219,11 @@ class PublicSampling:
         self._regrets, self._averages = np.zeros((2, self._tables.bases.size), np.float32)
         self._weight = 0.0
         self._pool = self._walker.helpers() if threads > 1 else None
+
+    @classmethod
+    def of(cls, settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Self:
+        """Of a whole game, with nothing learnt."""
+        return cls(settings.load_game(), tree, cards, seed=settings.trainer.seed, threads=threads)
 
     def period(
         self, number: int, weight: float, walks: int, follow: Sequence[npt.NDArray[Any]] | None = None,

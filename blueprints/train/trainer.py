@@ -23,14 +23,15 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
-from blueprints.settings import BlueprintSettings, Sampling
+from blueprints.settings import BlueprintSettings
 from blueprints.train.checkpoint import (
     CHECKPOINT,
     LOG,
@@ -67,6 +68,13 @@ class Beginning:
 class Sampler(Protocol):
     """A form of sampling, with what it has learnt."""
 
+    at_once: ClassVar[int]
+    """Walks that take some hundredths of a second."""
+
+    @classmethod
+    def of(cls, settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Self:
+        """With nothing learnt."""
+
     def period(self, number: int, weight: float, walks: int, follow: Tables | None = None) -> int:
         """So many walks that count `weight` times each, by a strategy that is given or by what was learnt.
 
@@ -100,17 +108,10 @@ NOTHING_YET: Final = Period(0, 0, 0, 0.0, 0.0, float("inf"))
 
 def make_sampler(settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Sampler:
     """The form of sampling that the settings ask for, with nothing learnt."""
-    trainer, game = settings.trainer, settings.load_game()
+    module, _, name = settings.trainer.sampling.place.partition(":")
+    form: type[Sampler] = getattr(import_module(module), name)
     try:
-        match trainer.sampling:
-            case Sampling.PUBLIC:
-                from blueprints.train.public import PublicSampling
-
-                return PublicSampling(game, tree, cards, seed=trainer.seed, threads=threads)
-            case Sampling.EXTERNAL:
-                from blueprints.train.external import ExternalSampling
-
-                return ExternalSampling(game, tree, cards, settings=trainer, threads=threads)
+        return form.of(settings, tree, cards, threads)
     except MemoryError:
         pairs = int((np.diff(tree.first).astype(np.int64) * np.array(cards.counts)[tree.street]).sum())
         raise BlueprintError(
