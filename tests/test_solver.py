@@ -17,7 +17,7 @@ from protocol.state import CALL, Raise, State, apply, start
 from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
 from solver.betting import ForestError
 from solver.menu import LIBRATUS, Menu, parse_menu
-from solver.subgame import Subgame, SubgameError
+from solver.subgame import Subgame, SubgameError, SubgameLimits
 from solver.subgame_solver import Solver
 
 KUHN = parse_game(
@@ -225,9 +225,9 @@ def test_what_cannot_be_solved_is_refused_with_the_reason() -> None:
     with pytest.raises(SubgameError, match="expected 1326 weights"):
         Subgame(turn, parse_cards("7h8cJsQd"), [np.ones(10), ones[1]], LIBRATUS)
     with pytest.raises(SubgameError, match="offer fewer sizes"):
-        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, max_bytes=1 << 20)
+        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, limits=SubgameLimits(bytes=1 << 20))
     with pytest.raises(ForestError, match="offer fewer sizes"):
-        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, max_nodes=10)
+        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, limits=SubgameLimits(nodes=10))
     same = np.zeros(1326)
     same[1000] = 1
     with pytest.raises(SubgameError, match="block each other"):

@@ -24,7 +24,7 @@ from solver.engine import SolverError
 from solver.kernels.types import aligned_zeros
 from solver.kernels.vectors import BLOCK, load, noise, read, store, write
 from solver.menu import parse_menu
-from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, outline
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, SubgameLimits, outline
 from solver.subgame_solver import Solver
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
@@ -346,7 +346,8 @@ def test_a_flop_subgame_of_the_whole_deck_fits_and_runs() -> None:
     assert time.monotonic() - begun < 5.0
     assert 1 << 30 < price.bytes < 8 << 30
     assert price.boards == 1 + 49 + 49 * 48
-    solver = Solver(Subgame(root, FLOP, ranges, menu, storage=Storage(16, later_averages=False), max_bytes=1 << 30))
+    storage, limits = Storage(16, later_averages=False), SubgameLimits(bytes=1 << 30)
+    solver = Solver(Subgame(root, FLOP, ranges, menu, storage=storage, limits=limits))
     solver.iterate(2)
     for player in range(2):
         assert np.isfinite(solver.table(player, 0, regrets=True)).all()
@@ -371,8 +372,9 @@ def test_there_are_two_ranges(count: int) -> None:
 @pytest.mark.parametrize("bound", [50, 400])
 def test_a_tree_that_is_too_large_is_refused_with_the_bound(bound: int) -> None:
     """Whichever street it is that has too many decisions; the river here."""
+    limits = SubgameLimits(nodes=bound)
     with pytest.raises(ForestError, match=f"more than {bound} decisions on one street: offer fewer sizes"):
-        outline(at_street(HOLDEM, 2, 300), TURN, everyone(HOLDEM), parse_menu("50%,100%,a"), max_nodes=bound)
+        outline(at_street(HOLDEM, 2, 300), TURN, everyone(HOLDEM), parse_menu("50%,100%,a"), limits=limits)
 
 
 # Staying inside
