@@ -12,6 +12,8 @@ schedules (`solver.schedules`):
     dcfr:α,β,γ      Fading(α)          Fading(β)          Power(γ)
     dcfr+:α,d       Fading(α)          Constant(0)        Delayed(d)
 
+(Fading(1) and Power(1) are the same: linear CFR discounts all its sums alike, as the trainer of blueprints does.)
+
 A variant is one entry here, or in a file of yours: `register(Variant(…))` says its name, its parameters and how to put
 it together. From then on `parse_algorithm`, its refusals and `paratus solve --algorithm` know it.
 """

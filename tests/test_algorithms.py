@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,3 +198,18 @@ def test_names_are_new_and_plain(name: str, named: dict[str, tuple[float, ...]])
     compose: Callable[..., Schedules] = SCHEDULED.compose
     with pytest.raises(AlgorithmError, match=r"expected a new one, of small letters, digits, - and \+$"):
         register(Variant(name, compose, SCHEDULED.parameters, named=named))
+
+
+def test_the_example_of_the_docs_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(algorithms, "_VARIANTS", dict(algorithms._VARIANTS))
+    text = (Path(__file__).parent.parent / "docs" / "solver.md").read_text("utf-8")
+    code = re.search(
+        r"^    from solver\.algorithms import .*?^    solver = Solver\(subgame, (.*?)\)$", text, re.M | re.S
+    )
+    assert code
+    names: dict[str, Any] = {}
+    exec(dedent(code[0]).rpartition("\n")[0] + f"\nfound = {code[1]}", names)
+    assert str(names["found"]) == "mine:0.5,20"
+    engine = Engine(SmallGame(*kuhn()), names["found"], threads=1)
+    engine.iterate(500)
+    assert engine.exploitability().chips < 5e-3
