@@ -11,7 +11,7 @@ import tomllib
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,16 +20,28 @@ from machine.errors import ConfigError, quote
 from machine.refusals import problem_words
 from protocol.game import DEFAULT_GAME, Game, load_game
 from solver.menu import Menu, MenuError, menu_text, parse_menu
+from solver.schedules import LINEAR, UNIFORM, Weighting
 
 _SUFFIX: Final = ".toml"
 
 
 class Sampling(StrEnum):
-    """How a walk samples."""
+    """How a walk samples: the name of a form, and where the class is that samples so (`trainer.Sampler`).
 
-    PUBLIC = "public"
+    A new form is a file of its own and a line here.
+    """
+
+    place: str
+    """module:class, which is loaded when a run asks for it: each loads kernels."""
+
+    def __new__(cls, name: str, place: str) -> Self:
+        member = str.__new__(cls, name)
+        member._value_, member.place = name, place
+        return member
+
+    PUBLIC = "public", "blueprints.train.public.sampling:PublicSampling"
     """The board; all hands of both players walk together."""
-    EXTERNAL = "external"
+    EXTERNAL = "external", "blueprints.train.external.sampling:ExternalSampling"
     """The cards and the opponent's actions."""
 
 
@@ -60,6 +72,11 @@ class TrainerSettings(BaseModel):
     """The first period with skipping."""
     skip_below: float = Field(default=100.0, gt=0)
     """How negative is very negative: so many times the most that a hand can cost, times the weight of a walk."""
+
+    @property
+    def weighting(self) -> Weighting:
+        """How much the walks of each period count, for regrets and averages: linear MCCFR is linear CFR."""
+        return LINEAR if self.linear else UNIFORM
 
 
 class BlueprintSettings(BaseModel):

@@ -1,26 +1,32 @@
-"""The CFR family: what is kept of regrets and averages, and what is added, at each iteration.
+"""The CFR family: algorithms that are put together from schedules, by name.
 
-Every member is the same pass with four numbers an iteration (Brown and Sandholm 2019, "Solving imperfect-information
-games via discounted regret minimization"). At iteration t, before its regrets are added, with s = t - 1:
+Every member is the same pass with four numbers an iteration: what is kept of positive regrets, of negative regrets and
+of the average strategy before the iteration adds to them, and the weight of what it adds to the average (Brown and
+Sandholm 2019, "Solving imperfect-information games via discounted regret minimization"). So an algorithm is three
+schedules (`solver.schedules`):
 
-    name            positive and negative regrets kept     average kept       added
-    cfr             1, 1                                   1                  1
-    cfr+            1, 0                                   1                  max(0, t - delay)
-    lcfr            s/t, s/t                               s/t                1
-    dcfr:α,β,γ      s^α/(s^α + 1), s^β/(s^β + 1)           (s/t)^γ            1
-    dcfr+:α,d       s^α/(s^α + 1), 0                       1                  max(0, t - d)
+    name            positive regrets   negative regrets   average
+    cfr             Power(0)           Power(0)           Power(0)
+    cfr+:d          Power(0)           Constant(0)        Delayed(d)
+    lcfr            Fading(1)          Fading(1)          Power(1)       which is dcfr:1,1,1
+    dcfr:α,β,γ      Fading(α)          Fading(β)          Power(γ)
+    dcfr+:α,d       Fading(α)          Constant(0)        Delayed(d)
 
-CFR+ floors the sum of regrets at zero; keeping nothing of a negative sum before the next is added is the same. While
-nothing is added to an average (t ≤ d) it is uniform. LCFR is DCFR(1, 1, 1).
+(Fading(1) and Power(1) are the same: linear CFR discounts all its sums alike, as the trainer of blueprints does.)
+
+A variant is one entry here, or in a file of yours: `register(Variant(…))` says its name, its parameters and how to put
+it together. From then on `parse_algorithm`, its refusals and `paratus solve --algorithm` know it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from machine.errors import ParatusError, quote
+from solver.schedules import FLOOR, UNIFORM, Averaging, Delayed, Discount, Fading, Power
 
 
 class AlgorithmError(ParatusError):
@@ -36,74 +42,140 @@ class Weights(NamedTuple):
     keep_negative: float
 
 
-class Algorithm(Protocol):
-    """A member of the family; `str` gives the text that `parse_algorithm` reads."""
+class Schedules(NamedTuple):
+    """What makes an algorithm."""
+
+    positive: Discount
+    """Of positive regrets."""
+    negative: Discount
+    average: Averaging
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A member of the family."""
+
+    text: str
+    """Its name and parameters, as `parse_algorithm` reads them if its variant is registered."""
+    schedules: Schedules
 
     def weights(self, iteration: int) -> Weights:
         """Those of iteration 1, 2, …"""
-        ...
+        positive, negative, average = self.schedules
+        return Weights(*average.update(iteration), positive.kept(iteration), negative.kept(iteration))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+# Variants
 
 
 @dataclass(frozen=True, slots=True)
-class CFR:
-    """Plain counterfactual regret minimisation; `plus` makes it CFR+."""
+class Parameter:
+    """A number after the colon."""
 
-    plus: bool = False
-    delay: int = 0
-
-    def weights(self, iteration: int) -> Weights:
-        if not self.plus:
-            return Weights(1.0, 1.0, 1.0, 1.0)
-        return Weights(1.0, float(max(0, iteration - self.delay)), 1.0, 0.0)
-
-    def __str__(self) -> str:
-        return ("cfr+" + (f":{self.delay}" if self.delay else "")) if self.plus else "cfr"
+    name: str
+    default: float
+    positive: bool = False
+    """Above 0."""
+    whole: bool = False
+    """A whole number from 0 up."""
 
 
 @dataclass(frozen=True, slots=True)
-class DCFR:
-    """Discounted CFR; (1, 1, 1) is LCFR."""
+class Variant:
+    """A kind of algorithm; called with its parameters it gives one."""
 
-    alpha: float = 1.5
-    beta: float = 0.0
-    gamma: float = 2.0
+    name: str
+    compose: Callable[..., Schedules]
+    """The schedules, given all parameters in order."""
+    parameters: tuple[Parameter, ...] = ()
+    partly: bool = False
+    """Whether the last parameters may be left out in text; otherwise it gives all or none."""
+    named: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Parameters that have a name of their own instead of numbers, as lcfr."""
+    examples: tuple[str, ...] = ()
+    """What help and refusals show, beside those names."""
 
-    def weights(self, iteration: int) -> Weights:
-        before = iteration - 1
-        return Weights(
-            (before / iteration) ** self.gamma if before else 0.0,
-            1.0,
-            _discount(before, self.alpha),
-            _discount(before, self.beta),
-        )
+    def __call__(self, *numbers: float) -> Algorithm:
+        values = (*numbers, *[parameter.default for parameter in self.parameters[len(numbers) :]])
+        return Algorithm(self._text(values), self.compose(*values))
 
-    def __str__(self) -> str:
-        if (self.alpha, self.beta, self.gamma) == (1, 1, 1):
-            return "lcfr"
-        return f"dcfr:{self.alpha:g},{self.beta:g},{self.gamma:g}"
+    def _text(self, values: tuple[float, ...]) -> str:
+        for name, special in self.named.items():
+            if special == values:
+                return name
+        return f"{self.name}:{','.join([f'{value:g}' for value in values])}" if values else self.name
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that help and refusals show."""
+        return tuple(dict.fromkeys((*self.named, *self.examples)))
 
-@dataclass(frozen=True, slots=True)
-class DCFRPlus:
-    """Discounted CFR+: regrets are discounted and floored, the average begins after a delay."""
-
-    alpha: float = 1.5
-    delay: int = 0
-
-    def weights(self, iteration: int) -> Weights:
-        return Weights(1.0, float(max(0, iteration - self.delay)), _discount(iteration - 1, self.alpha), 0.0)
-
-    def __str__(self) -> str:
-        return f"dcfr+:{self.alpha:g},{self.delay}"
+    def takes(self, numbers: list[float]) -> bool:
+        """Whether text may give these, but for numbers that should be whole."""
+        enough = len(numbers) == len(self.parameters) or (self.partly and len(numbers) < len(self.parameters))
+        given = zip(self.parameters, numbers, strict=False)
+        return enough and all(number > 0 for parameter, number in given if parameter.positive)
 
 
-def _discount(before: int, power: float) -> float:
-    """before^power / (before^power + 1); nothing is kept of nothing."""
-    return before**power / (before**power + 1) if before else 0.0
+_VARIANTS: Final[dict[str, Variant]] = {}
 
+
+def register(variant: Variant) -> Variant:
+    """Make a variant known by its name, and by the names of some of its parameters."""
+    taken = {name for known in _VARIANTS.values() for name in (known.name, *known.named)}
+    for name in dict.fromkeys((variant.name, *variant.named)):
+        if not _NAME.fullmatch(name) or name in taken:
+            raise AlgorithmError(f"name {quote(name)}: expected a new one, of small letters, digits, - and +")
+    _VARIANTS[variant.name] = variant
+    return variant
+
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9+-]{0,39}")
+
+CFR: Final = register(Variant("cfr", lambda: Schedules(UNIFORM, UNIFORM, UNIFORM), examples=("cfr",)))
+"""Plain counterfactual regret minimisation."""
+CFR_PLUS: Final = register(
+    Variant(
+        "cfr+",
+        lambda delay: Schedules(UNIFORM, FLOOR, Delayed(int(delay))),
+        (Parameter("delay", 0, whole=True),),
+        named={"cfr+": (0,)},
+    )
+)
+"""The sum of regrets is floored, the average is linear and begins after a delay."""
+DCFR: Final = register(
+    Variant(
+        "dcfr",
+        lambda alpha, beta, gamma: Schedules(Fading(alpha), Fading(beta), Power(gamma)),
+        (Parameter("α", 1.5, positive=True), Parameter("β", 0.0), Parameter("γ", 2.0)),
+        named={"lcfr": (1, 1, 1)},
+        examples=("dcfr", "dcfr:1.5,0,2"),
+    )
+)
+"""Discounted CFR; (1, 1, 1) is linear CFR."""
+DCFR_PLUS: Final = register(
+    Variant(
+        "dcfr+",
+        lambda alpha, delay: Schedules(Fading(alpha), FLOOR, Delayed(int(delay))),
+        (Parameter("α", 1.5, positive=True), Parameter("delay", 0, whole=True)),
+        partly=True,
+        examples=("dcfr+:1.5,100",),
+    )
+)
+"""Discounted CFR+: regrets are discounted and floored, the average begins after a delay."""
+
+DEFAULT: Final = DCFR()
+LCFR: Final = DCFR(1, 1, 1)
+"""Linear CFR, which suits values that are sampled."""
+
+
+# Text
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,4}(?:\.[0-9]{1,6})?")
-_EXPECTED: Final = "cfr, cfr+, lcfr, dcfr, dcfr:1.5,0,2 or dcfr+:1.5,100, with a first number (α) above 0"
+_PLACES: Final = ("first", "second", "third", "fourth")
 
 
 def parse_algorithm(text: str) -> Algorithm:
@@ -112,24 +184,35 @@ def parse_algorithm(text: str) -> Algorithm:
     parts = rest.split(",") if rest else []
     if not all(_NUMBER.fullmatch(part) for part in parts):
         raise AlgorithmError(f"algorithm {quote(text)}: parameters {quote(rest)}: expected numbers, as in dcfr:1.5,0,2")
+    if not parts:
+        for variant in _VARIANTS.values():
+            if name in variant.named:
+                return variant(*variant.named[name])
+            if name == variant.name:
+                return variant()
     numbers = [float(part) for part in parts]
-    match name, len(numbers):
-        case "cfr", 0:
-            return CFR()
-        case "cfr+", 0 | 1:
-            return CFR(plus=True, delay=_delay(numbers, text))
-        case "lcfr", 0:
-            return DCFR(1.0, 1.0, 1.0)
-        case "dcfr", 0 | 3 if not numbers or numbers[0] > 0:
-            return DCFR(*numbers)
-        case "dcfr+", 0 | 1 | 2 if not numbers or numbers[0] > 0:
-            return DCFRPlus(numbers[0] if numbers else 1.5, _delay(numbers[1:], text))
-    raise AlgorithmError(f"algorithm {quote(text)}: expected {_EXPECTED}")
+    if name not in _VARIANTS or not _VARIANTS[name].takes(numbers):
+        raise AlgorithmError(f"algorithm {quote(text)}: expected {_expected()}")
+    for parameter, number in zip(_VARIANTS[name].parameters, numbers, strict=False):
+        if parameter.whole and (number < 0 or number != int(number)):
+            said = f"{parameter.name} {number:g}: expected a whole number from 0 up"
+            raise AlgorithmError(f"algorithm {quote(text)}: {said}")
+    return _VARIANTS[name](*numbers)
 
 
-def _delay(numbers: list[float], text: str) -> int:
-    if not numbers:
-        return 0
-    if numbers[0] < 0 or numbers[0] != int(numbers[0]):
-        raise AlgorithmError(f"algorithm {quote(text)}: delay {numbers[0]:g}: expected a whole number from 0 up")
-    return int(numbers[0])
+def algorithms_text() -> str:
+    """For help: the default, and what else can be asked for."""
+    others = [text for text in (*DCFR.examples, *DCFR.named) if text != DCFR.name]
+    others += [text for variant in _VARIANTS.values() if variant is not DCFR for text in variant.texts]
+    return ", ".join([f"{DCFR.name} (default)", *others])
+
+
+def _expected() -> str:
+    texts = [text for variant in _VARIANTS.values() for text in variant.texts]
+    bounds = [
+        f"a {place} number ({parameter.name}) above 0"
+        for variant in _VARIANTS.values()
+        for place, parameter in zip(_PLACES, variant.parameters, strict=False)
+        if parameter.positive
+    ]
+    return f"{', '.join(texts[:-1])} or {texts[-1]}, with {' and '.join(dict.fromkeys(bounds))}"

@@ -33,13 +33,13 @@ import numpy.typing as npt
 
 from machine.errors import ParatusError
 from protocol.arrays import F32, F64, I32
-from solver.algorithms import DCFR, Algorithm
+from solver.algorithms import LCFR, Algorithm
 from solver.kernels.depth_limited import Side, down, up
 from solver.kernels.types import aligned_zeros, padded
 from solver.kernels.vectors import BLOCK
 from solver.problem import number_edges
+from solver.schedules import total_weight
 
-LINEAR: Final = DCFR(1.0, 1.0, 1.0)
 NO_CHOICE: Final = -1
 
 
@@ -103,7 +103,7 @@ class LimitedSolver:
         ranges: tuple[F64, F64],
         leaf_values: LeafValues,
         *,
-        algorithm: Algorithm = LINEAR,
+        algorithm: Algorithm = LCFR,
         given: Mapping[int, F64] | None = None,
     ) -> None:
         """`ranges` are [hand] weights; `given` has for some nodes the strategy [action, hand] that is played there."""
@@ -188,9 +188,8 @@ class LimitedSolver:
             player = int(self.tree.player[node])
             if self._sides[player].mine[node] != _GIVEN:
                 self._table(node)[:, : self._hands[player]] = strategy * weights[player]
-        for iteration in range(1, iterations + 1):
-            each = self.algorithm.weights(iteration)
-            self._total_weight = self._total_weight * each.keep_average + each.add_average
+        average = self.algorithm.schedules.average
+        self._total_weight = total_weight(average, range(1, iterations + 1), self._total_weight)
         for player, (side, range_) in enumerate(zip(self._sides, self._ranges, strict=True)):
             wishes = side.wishes.reshape(-1, side.count, len(range_))
             wishes[:, 0, : self._hands[player]] = weights[player]

@@ -14,22 +14,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from machine.cores import available_cores
 from machine.errors import ParatusError
 from protocol.arrays import F32, F64, I64
-from solver.algorithms import DCFR, Algorithm
+from solver.algorithms import DEFAULT, Algorithm
 from solver.gadgets import Entrance, Gadget, no_gate
-from solver.kernels.cfr import BEST, FOLLOW, OPEN, OVER, UPDATE, follow, lead
+from solver.kernels.cfr import BEST, FOLLOW, UPDATE
 from solver.kernels.types import Batch, Watch, WeightArray, aligned_halves, aligned_zeros
-from solver.kernels.vectors import BLOCK
 from solver.problem import Problem
-from solver.threads import Pace
+from solver.schedules import total_weight
+from solver.tables import Span, WatchedRows, read_table, table_spans, write_table
+from solver.threads import Pace, Threads
 
 _BATCH_S = 0.05
 """Iterations are given to the kernels in batches of about so long: what Ctrl-C and deadlines wait for."""
@@ -95,7 +95,7 @@ class Engine:
         if threads is not None and threads < 1:
             raise SolverError(f"threads {threads}: expected a number from 1 up, or None for what is fastest")
         self._problem = problem
-        self.algorithm: Algorithm = algorithm or DCFR()
+        self.algorithm = algorithm or DEFAULT
         self._entrance: Entrance | None = None
         if gadget is not None:
             self._problem = copy(problem)
@@ -106,19 +106,10 @@ class Engine:
         self.seed = seed
         self.regrets = self._weights(len(problem.averaged))
         self.averages = self._weights(int(problem.averaged.sum()))
-        tasks = len(problem.deals.task_at) - 1
-        most = min(threads or available_cores(), max(tasks, 1))
-        self.pace = Pace(most, fixed=threads is not None)
-        self._top = problem.top()
-        self._scratch = [problem.scratch() for _ in range(most)]
-        self._pool = ThreadPoolExecutor(most - 1, "solver") if most > 1 else None
+        self._threads = Threads(problem, threads)
         hands = problem.deals.hands
         self._results = (aligned_zeros(int(hands[0])), aligned_zeros(int(hands[1])))
-        self._watches = (self._no_watch(), self._no_watch())
-        self._watched_since = [0, 0]
-        self._watched_at: list[I64] = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
-        self._led = False
-        """Whether the passes of the latest batch were all done."""
+        self._watched = [WatchedRows.of(problem, player) for player in range(2)]
 
     @property
     def problem(self) -> Problem:
@@ -126,6 +117,11 @@ class Engine:
         if self._entrance:
             self._entrance.settle(self._problem)
         return self._problem
+
+    @property
+    def pace(self) -> Pace:
+        """How many threads are used."""
+        return self._threads.pace
 
     def _weights(self, streets: int) -> tuple[WeightArray, WeightArray]:
         sizes = [self.problem.pairs(player, streets) for player in range(2)]
@@ -193,7 +189,8 @@ class Engine:
 
     def _iterate(self, count: int, threads: int) -> None:
         numbers = range(self.iterations + 1, self.iterations + count + 1)
-        weights = np.repeat(np.array([self.algorithm.weights(number) for number in numbers]), 2, axis=0)
+        each = chain.from_iterable([self.algorithm.weights(number) for number in numbers])
+        weights = np.fromiter(each, np.float64, 4 * count).reshape(count, 4).repeat(2, axis=0)
         order, theirs, ranges = [0, 1], (self.regrets[1], self.regrets[0]), self._problem.ranges
         if self._entrance:
             chosen = self._entrance.chosen
@@ -204,45 +201,32 @@ class Engine:
             theirs = (theirs[0].copy(), theirs[1]) if order[1] == 0 else (theirs[0], theirs[1].copy())
         batch = Batch(
             mode=UPDATE,
-            players=np.tile(np.array(order), count),
+            players=np.array(order * count),
             weights=weights,
             watch_weights=weights[:, :2].copy(),
-            seeds=np.array([self._seed(number, player) for number in numbers for player in order], np.int64),
+            seeds=self._seeds(numbers, order),
             ranges=ranges,
             mine=self.regrets,
             theirs=theirs,
             averages=self.averages,
             averaging=self._problem.averaged,
-            watches=self._watches,
+            watches=(self._watched[0].watch, self._watched[1].watch),
             gate=self._entrance.gate if self._entrance else no_gate(),
             results=self._results,
         )
         try:
             self._run(batch, threads)
         finally:
-            if self._led:  # Ctrl-C comes out of compiled code when all is done
+            if self._threads.finished:  # Ctrl-C comes out of compiled code when all is done
                 self.iterations += count
 
-    def _seed(self, iteration: int, player: int) -> int:
+    def _seeds(self, iterations: Sequence[int], players: Sequence[int]) -> I64:
         """For `vectors.noise`: in the upper half what the solver's own seed makes different, in the lower the step."""
-        return ((self.seed * 0x3C6EF372 + player * 0x5DEECE66) % 2**30 << 32) + iteration * 0x9E3779B9 % 2**32
+        upper = [(self.seed * 0x3C6EF372 + player * 0x5DEECE66) % 2**30 << 32 for player in players]
+        return np.array([half + number * 0x9E3779B9 % 2**32 for number in iterations for half in upper], np.int64)
 
     def _run(self, batch: Batch, threads: int) -> None:
-        problem, top = self._problem, self._top
-        top.counters[:] = 0
-        self._led = False
-        helping = [
-            self._pool.submit(follow, problem.trees, problem.deals, scratch, top, batch)
-            for scratch in self._scratch[1:threads]
-            if self._pool
-        ]
-        try:
-            lead(problem.trees, problem.deals, self._scratch[0], top, batch)
-        finally:
-            self._led = bool(top.counters[OPEN] == OVER)
-            top.counters[OPEN] = OVER  # also if Ctrl-C came before the leader did
-            for each in helping:
-                each.result()
+        self._threads.run(batch, threads)
 
     # Asking
 
@@ -295,90 +279,41 @@ class Engine:
         Both averages are played, or with `best` the player responds best. The chance of the board is left out, the
         opponent's reach is in.
         """
-        problem = self.problem
-        at = np.zeros(len(problem.deals.street) + 1, np.int32)
-        at[board + 1 :] = len(rows)
-        hands = int(problem.deals.hands[player])
-        parts = np.full(len(rows), self._part(board, part), np.int32)
-        watch = Watch(at, parts, np.array(rows, np.int32), aligned_zeros(len(rows) * hands))
-        self._ask(player, BEST if best else FOLLOW, watch)
-        return watch.values.reshape(len(rows), hands)[:, : len(problem.weights[player])].astype(np.float64)
-
-    def _part(self, board: int, part: int) -> int:
-        """Its number among those of all streets."""
-        return int(self.problem.trees.part_at[self.problem.deals.street[board]]) + part
+        watched = WatchedRows.of(self.problem, player, [(board, part, row) for row in rows])
+        self._ask(player, BEST if best else FOLLOW, watched.watch)
+        return watched.values(range(len(rows)), len(self.problem.weights[player]))
 
     def watch(self, player: int, rows: Sequence[tuple[int, int, int]]) -> None:
         """From now on keep running averages of the player's counterfactual values of these rows and no others.
 
         A row is a board, a part of its street, and a row of the part. Iterations weigh as in average strategies.
         """
-        boards = np.array([board for board, _, _ in rows], np.int32)
-        order = np.argsort(boards, kind="stable")
-        self._watched_at[player] = np.argsort(order)
-        self._watched_since[player] = self.iterations
-        sorted_rows = [rows[number] for number in order.tolist()]
-        watch = Watch(
-            at=np.searchsorted(boards[order], np.arange(len(self.problem.deals.street) + 1)).astype(np.int32),
-            parts=np.array([self._part(board, part) for board, part, _ in sorted_rows], np.int32),
-            rows=np.array([row for _, _, row in sorted_rows], np.int32),
-            values=aligned_zeros(len(rows) * int(self.problem.deals.hands[player])),
-        )
-        self._watches = (watch, self._watches[1]) if player == 0 else (self._watches[0], watch)
+        self._watched[player] = WatchedRows.of(self.problem, player, rows, self.iterations)
 
     def watched(self, player: int, numbers: Sequence[int]) -> F64:
         """The running averages [row][hand] of some of the watched rows, by their numbers in the order given."""
-        hands = int(self.problem.deals.hands[player])
-        values = self._watches[player].values.reshape(-1, hands)[self._watched_at[player][list(numbers)]]
-        sums = values[:, : len(self.problem.weights[player])].astype(np.float64)
-        return sums / self._weight_since(self._watched_since[player])
-
-    def _weight_since(self, begin: int) -> float:
-        """What running averages that began then sum up to."""
-        total = 0.0
-        for iteration in range(begin + 1, self.iterations + 1):
-            weights = self.algorithm.weights(iteration)
-            total = total * weights.keep_average + weights.add_average
-        return total or 1.0
+        watched, average = self._watched[player], self.algorithm.schedules.average
+        weight = total_weight(average, range(watched.since + 1, self.iterations + 1))
+        return watched.values(numbers, len(self.problem.weights[player])) / (weight or 1.0)
 
     def table(self, player: int, board: int, *, regrets: bool = False) -> F64:
         """The sums that the player's average strategy on a board is proportional to, or the regrets: [edge, hand]."""
         weights = (self.regrets if regrets else self.averages)[player]
-        parts = []
-        for span, edges in self._spans(player, board):
-            if span.stop > len(weights):
-                raise SolverError("the averages of later streets were not kept")
-            numbers = weights[span]
-            if numbers.dtype == np.uint16:
-                numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
-            parts.append(numbers.reshape(-1, edges, BLOCK).transpose(1, 0, 2).reshape(edges, -1))
-        hands = len(self.problem.weights[player])
-        return np.concatenate([np.zeros((0, hands)), *[part[:, :hands] for part in parts]])
+        return read_table(weights, self._spans(player, board, weights), len(self.problem.weights[player]))
 
     def set_table(self, player: int, board: int, table: F64, *, regrets: bool = False) -> None:
         """The inverse of `table`, for averages or regrets."""
-        hands = int(self.problem.deals.hands[player])
-        target, at = (self.regrets if regrets else self.averages)[player], 0
-        for span, edges in self._spans(player, board):
-            if span.stop > len(target):
-                raise SolverError("the averages of later streets were not kept")
-            whole = np.zeros((edges, hands), np.float32)
-            whole[:, : table.shape[1]] = table[at : at + edges]
-            flat = whole.reshape(edges, -1, BLOCK).transpose(1, 0, 2).ravel()
-            if target.dtype == np.uint16:
-                flat = ((flat.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
-            target[span] = flat
-            at += edges
+        weights = (self.regrets if regrets else self.averages)[player]
+        write_table(weights, self._spans(player, board, weights), table)
 
-    def _spans(self, player: int, board: int) -> list[tuple[slice, int]]:
-        """Where the weights of each part of a board lie, and the part's edges."""
-        problem, hands = self.problem, int(self.problem.deals.hands[player])
-        begin = int(problem.deals.base[player, board])
-        parts = problem.part_edges(player, int(problem.deals.street[board]))
-        return [(slice(begin + at * hands, begin + (at + edges) * hands), edges) for at, edges in parts if edges]
+    def _spans(self, player: int, board: int, weights: WeightArray) -> list[Span]:
+        spans = table_spans(self.problem, player, board)
+        if any(span.stop > len(weights) for span, _ in spans):
+            raise SolverError("the averages of later streets were not kept")
+        return spans
 
     def _root_values(self, player: int, mode: int) -> F64:
-        result = self._ask(player, mode, self._no_watch())
+        result = self._ask(player, mode, WatchedRows.of(self.problem, player).watch)
         compatible = self.problem.compatible[player]
         values = result[: len(compatible)].astype(np.float64)
         return np.divide(values, compatible, out=np.zeros_like(values), where=compatible > 0)
@@ -404,7 +339,3 @@ class Engine:
         )
         self._run(batch, self.pace.threads())
         return self._results[player]
-
-    def _no_watch(self) -> Watch:
-        at, none = np.zeros(len(self.problem.deals.street) + 1, np.int32), np.zeros(0, np.int32)
-        return Watch(at, none, none, np.zeros(0, np.float32))

@@ -66,6 +66,18 @@ class SubgamePrice:
 
 
 @dataclass(frozen=True, slots=True)
+class SubgameLimits:
+    """What a subgame is refused beyond."""
+
+    nodes: int = 200_000
+    """Decisions of the betting tree on any street."""
+    bytes: int = 8 << 30
+
+
+LIMITS: Final = SubgameLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A decision of a subgame, on one board."""
 
@@ -100,16 +112,19 @@ def outline(
     ranges: Sequence[Range],
     menu: Menu,
     *,
-    max_nodes: int = 200_000,
+    limits: SubgameLimits = LIMITS,
     storage: Storage = FULL,
     alike: bool = True,
     marks: Sequence[Range] = (),
 ) -> Outline:
-    """Check what is asked and price it. Boards are alike only if `marks`, numbers by hand, are so too."""
+    """Check what is asked and price it. Boards are alike only if `marks`, numbers by hand, are so too.
+
+    Of the limits only that of the tree counts.
+    """
     _check(root, board, ranges)
     if storage.bits not in (32, 16):
         raise SubgameError(f"{storage.bits} bits: expected 32 or 16")
-    forests = _forests(root, menu, max_nodes)
+    forests = _forests(root, menu, limits.nodes)
     all_hands = hands_of(root.game)
     index = (_live(all_hands, board, ranges[0]), _live(all_hands, board, ranges[1]))
     hands = ([all_hands[i] for i in index[0].tolist()], [all_hands[i] for i in index[1].tolist()])
@@ -130,20 +145,19 @@ class Subgame(Problem):
         ranges: Sequence[Range],
         menu: Menu,
         *,
-        max_nodes: int = 200_000,
-        max_bytes: int = 8 << 30,
+        limits: SubgameLimits = LIMITS,
         storage: Storage = FULL,
         alike: bool = True,
         marks: Sequence[Range] = (),
     ) -> None:
-        plan = outline(root, board, ranges, menu, max_nodes=max_nodes, storage=storage, alike=alike, marks=marks)
+        plan = outline(root, board, ranges, menu, limits=limits, storage=storage, alike=alike, marks=marks)
         self.root, self.board, self.menu, self.storage = root, plan.board, menu, storage
         self.forests, self.price = plan.forests, plan.price
         self.hand_index, self.hands, self.boards = plan.table.hand_index, plan.table.hands, plan.table.boards
-        if self.price.bytes > max_bytes:
+        if self.price.bytes > limits.bytes:
             raise SubgameError(
                 f"the subgame needs {self.price.bytes / 2**20:,.0f} MiB for {self.price.pairs:,} (hand, action) pairs: "
-                f"more than the {max_bytes / 2**20:,.0f} MiB allowed; offer fewer sizes or smaller ranges"
+                f"more than the {limits.bytes / 2**20:,.0f} MiB allowed; offer fewer sizes or smaller ranges"
             )
         weights = [_relative(np.asarray(ranges[player], np.float64)[self.hand_index[player]]) for player in range(2)]
         if float(weights[0] @ self.opposing(0, weights[1])) <= 0:

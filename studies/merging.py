@@ -24,6 +24,7 @@ from blueprints.tree import BettingTree, build_tree
 from protocol.game import load_game
 from protocol.state import start
 from solver.menu import parse_menu
+from solver.schedules import LINEAR
 from studies.sampling import Subject, subjects
 
 _WEIGHTS = ((1, 1), (1, 2), (1, 4), (1, 8))
@@ -54,7 +55,7 @@ class _Game:
         sampler = PublicSampling(self._subject.game, self._tree, self._subject.cards, seed=seed)
         found: list[Tables] = []
         for number in range(1, max(periods) + 1):
-            sampler.period(number, float(number), self._walks)
+            sampler.period(number, LINEAR.weight(number), self._walks)
             if number in periods:
                 found.append([table.copy() for table in sampler.averages()])
         return found

@@ -110,7 +110,7 @@ def curve(subject: Subject, sampling: Sampling, linear: bool, most_s: float) -> 
     sampler.period(0, 1e-6, 1)  # compiles
     while goal <= most_s:
         begun, number = time.process_time(), number + 1
-        sampler.period(number, float(number) if linear else 1.0, batch)
+        sampler.period(number, settings.weighting.weight(number), batch)
         took, walks = time.process_time() - begun, walks + batch
         spent += took
         if number < 3:

@@ -30,6 +30,7 @@ from blueprints.train.job import TrainingJob
 from blueprints.train.measures.contest import Contestant, contest
 from blueprints.train.trainer import FOLLOWED_PERIODS, Run, Tables, make_sampler
 from blueprints.tree import BettingTree
+from solver.schedules import LINEAR
 
 
 def main() -> None:
@@ -91,7 +92,7 @@ def _followed_only(
     other = settings.model_copy(update={"trainer": settings.trainer.model_copy(update={"seed": 2})})
     sampler = make_sampler(other, tree, cards, 1)
     for number in range(1, FOLLOWED_PERIODS + options.more + 1):
-        sampler.period(number, float(number), options.walks, followed if number <= FOLLOWED_PERIODS else None)
+        sampler.period(number, LINEAR.weight(number), options.walks, followed if number <= FOLLOWED_PERIODS else None)
     return sampler.averages()
 
 

@@ -15,8 +15,9 @@ from solver_tables import average, decisions, everyone, write
 
 from protocol.game import parse_game
 from protocol.state import apply, start
-from solver.algorithms import Algorithm, Weights
+from solver.algorithms import Algorithm
 from solver.menu import parse_menu
+from solver.schedules import Averaging, Update
 from solver.subgame import Subgame
 from solver.subgame_solver import Solver
 
@@ -35,7 +36,7 @@ def leduc() -> Subgame:
 
 def in_open_spiels_convention(subgame: Subgame, algorithm: Algorithm, iterations: int) -> Solver:
     """A solver after so many alternating iterations; see the head of this file."""
-    solver, ahead = Solver(subgame, algorithm, threads=1), Solver(subgame, _OneAhead(algorithm), threads=1)
+    solver, ahead = Solver(subgame, algorithm, threads=1), Solver(subgame, _one_ahead(algorithm), threads=1)
     solver.iterate(iterations)
     ahead.iterate(iterations - 1)
     reach = _uniform_reach(subgame, 0)
@@ -51,17 +52,17 @@ def in_open_spiels_convention(subgame: Subgame, algorithm: Algorithm, iterations
 
 @dataclass(frozen=True, slots=True)
 class _OneAhead:
-    """An algorithm whose averages are weighted as the next iteration's."""
+    """Averages are weighted as the next iteration's."""
 
-    algorithm: Algorithm
+    average: Averaging
 
-    def weights(self, iteration: int) -> Weights:
-        after = self.algorithm.weights(iteration + 1)
-        now = self.algorithm.weights(iteration)
-        return now._replace(keep_average=after.keep_average, add_average=after.add_average)
+    def update(self, iteration: int) -> Update:
+        return self.average.update(iteration + 1)
 
-    def __str__(self) -> str:
-        return f"{self.algorithm}, one ahead"
+
+def _one_ahead(algorithm: Algorithm) -> Algorithm:
+    schedules = algorithm.schedules
+    return Algorithm(f"{algorithm}, one ahead", schedules._replace(average=_OneAhead(schedules.average)))
 
 
 def _uniform_reach(subgame: Subgame, player: int) -> dict[str, float]:

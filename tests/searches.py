@@ -14,7 +14,7 @@ import numpy as np
 from reference.augmented_games import Array, Place, Policy, Worth, best_response, normalised, places, reach, worths
 from small_games import Rules, different
 
-from solver.algorithms import CFR
+from solver.algorithms import CFR_PLUS
 from solver.engine import Engine
 from solver.gadget_kinds import Form
 from solver.gadgets import Gadget, gift
@@ -98,7 +98,7 @@ def strategies(game: SmallGame, engine: Engine) -> dict[Path, Array]:
 def blueprint(rules: Rules, iterations: int, noise: float, seed: int) -> dict[Path, Array]:
     """Both players' averages after some iterations (uniform after none), mixed with noise that forgets actions too."""
     rng, game = np.random.default_rng(seed), SmallGame(*rules)
-    engine = Engine(game, CFR(plus=True), threads=1)
+    engine = Engine(game, CFR_PLUS(), threads=1)
     engine.iterate(iterations)
     policy = strategies(game, engine)
     wild = {path: normalised(rng.random(p.shape) ** 3 * (rng.random(p.shape) < 0.8)) for path, p in policy.items()}

@@ -17,14 +17,14 @@ from dealer_tools.scoring.aivat import Aivat, Parts
 from dealer_tools.scoring.estimators import ESTIMATORS, Scorer
 from dealer_tools.scoring.holdings import Holdings
 from dealer_tools.scoring.values import Equity
-from solver.algorithms import CFR
+from solver.algorithms import CFR, CFR_PLUS
 from solver.subgame_solver import Solver
 
 
 @pytest.fixture(scope="module")
 def equilibrium() -> Play:
     subgame = leduc()
-    solver = Solver(subgame, CFR(plus=True), threads=1)
+    solver = Solver(subgame, CFR_PLUS(), threads=1)
     solver.iterate(2000)
     return play_of(solved(LEDUC, subgame, solver))
 

@@ -41,7 +41,7 @@ from solver_tables import decisions
 
 from protocol.cards import cards_text
 from protocol.state import start
-from solver.algorithms import CFR, DCFR, Algorithm
+from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
 from solver.engine import Engine, SolverError
 from solver.gadget_kinds import Form
 from solver.gadgets import Gadget, GadgetError, gift
@@ -53,7 +53,7 @@ from solver.subgame_solver import Solver
 CLOSE = 1e-5
 """For what is computed once in float32."""
 HANDS = [(2, 3), (4, 5), (3, 1), (1, 3), (5, 2), (3, 18)]
-ALGORITHMS: list[Algorithm] = [DCFR(), CFR(plus=True), DCFR(1, 1, 1)]
+ALGORITHMS: list[Algorithm] = [DCFR(), CFR_PLUS(), DCFR(1, 1, 1)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

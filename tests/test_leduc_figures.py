@@ -28,11 +28,11 @@ from open_spiel.python.algorithms import cfr, discounted_cfr
 from open_spiel_names import Policy, average_policy, leduc_names, their_policy
 from reference.vector_cfr import VectorCFR
 
-from solver.algorithms import CFR, DCFR, Algorithm
+from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
 from solver.subgame import Subgame
 from solver.subgame_solver import Solver
 
-PLAIN, PLUS, LINEAR = CFR(), CFR(plus=True), DCFR(1, 1, 1)
+PLAIN, PLUS, LINEAR = CFR(), CFR_PLUS(), DCFR(1, 1, 1)
 FIGURES = [
     (PLAIN, 10, 889, 0.5),
     (PLAIN, 100, 96, 0.5),

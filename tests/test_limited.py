@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from reference.slow_limited import Acts, Ends, SlowLimited
 
-from solver.algorithms import CFR, DCFR, Algorithm
-from solver.depth_limited import LINEAR, NO_CHOICE, LimitedError, LimitedSolver, LimitedTree, apart
+from solver.algorithms import CFR_PLUS, DCFR, LCFR, Algorithm
+from solver.depth_limited import NO_CHOICE, LimitedError, LimitedSolver, LimitedTree, apart
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -55,7 +55,7 @@ class Flat:
             values[1][number, :, :second] = -np.einsum("mjho,mh->jo", leaf.payoffs, reaches[0][number, :, :first])
         return values
 
-    def solver(self, ranges: tuple[Array, Array], algorithm: Algorithm = LINEAR, **options: Any) -> LimitedSolver:
+    def solver(self, ranges: tuple[Array, Array], algorithm: Algorithm = LCFR, **options: Any) -> LimitedSolver:
         return LimitedSolver(self.tree, ranges, self, algorithm=algorithm, **options)
 
 
@@ -98,7 +98,7 @@ def random_game(seed: int) -> tuple[Acts, tuple[Array, Array], tuple[int, int], 
 @pytest.mark.parametrize("seed", range(40))
 def test_it_does_what_the_slow_twin_does(seed: int) -> None:
     root, ranges, continuations, given = random_game(seed)
-    algorithm = [LINEAR, DCFR(), CFR(plus=True)][seed % 3]
+    algorithm = [LCFR, DCFR(), CFR_PLUS()][seed % 3]
     flat = Flat(root, continuations)
     places = {node.number: place for place, node in enumerate(flat.nodes)}
     relative = ranges[0] / ranges[0].max(), ranges[1] / ranges[1].max()

@@ -34,7 +34,7 @@ from solver_tables import average, decisions, everyone, matched, write
 from protocol.cards import cards_text
 from protocol.game import Game, load_game, parse_game
 from protocol.state import start
-from solver.algorithms import CFR, DCFR, Algorithm
+from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
 from solver.engine import Engine
 from solver.gadgets import Gadget, GadgetError, hidden_choice
 from solver.kernels.cfr import lead
@@ -251,7 +251,7 @@ def test_two_subgames_share_what_can_be_given_away(first: float, second: float, 
     assert game.values(engine, 0, PLAY) == pytest.approx([mean, -mean], abs=1e-6)
 
 
-@pytest.mark.parametrize("algorithm", [DCFR(), CFR(plus=True)], ids=str)
+@pytest.mark.parametrize("algorithm", [DCFR(), CFR_PLUS()], ids=str)
 @pytest.mark.parametrize("bits", [32, 16])
 @pytest.mark.parametrize("player", [0, 1])
 def test_rock_paper_scissors_plus(player: int, bits: int, algorithm: Algorithm) -> None:
@@ -274,7 +274,7 @@ def test_rock_paper_scissors_plus(player: int, bits: int, algorithm: Algorithm) 
 # --- The twin -------------------------------------------------------------------------------------------------------
 
 SIZES = [(1, 1), (2, 3), (3, 1), (4, 5), (1, 17), (18, 2)]
-ALGORITHMS = [CFR(), CFR(plus=True), DCFR(), DCFR(1, 1, 1), DCFR(1.5, 0.5, 4)]
+ALGORITHMS = [CFR(), CFR_PLUS(), DCFR(), DCFR(1, 1, 1), DCFR(1.5, 0.5, 4)]
 SEEDS = range(36)
 
 
@@ -371,7 +371,7 @@ def test_random_games_have_all_there_can_be() -> None:
 
 
 def test_the_twin_knows_kuhn() -> None:
-    twin = SlowGame(histories(*kuhn()), CFR(plus=True))
+    twin = SlowGame(histories(*kuhn()), CFR_PLUS())
     for _ in range(300):
         twin.iterate()
     assert twin.value() == pytest.approx(-1 / 18, abs=1e-4)

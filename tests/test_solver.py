@@ -14,10 +14,10 @@ from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
 from protocol.hands import SUIT_PERMUTATIONS, hands_of, permute_cards
 from protocol.state import CALL, Raise, State, apply, start
-from solver.algorithms import CFR, DCFR, Algorithm
+from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
 from solver.betting import ForestError
 from solver.menu import LIBRATUS, Menu, parse_menu
-from solver.subgame import Subgame, SubgameError
+from solver.subgame import Subgame, SubgameError, SubgameLimits
 from solver.subgame_solver import Solver
 
 KUHN = parse_game(
@@ -71,7 +71,7 @@ def test_exploitability_of_pure_strategies_in_leduc(action: int, expected: float
 
 def test_cfr_plus_in_leduc_converges_as_published() -> None:
     """CFR+ after 100 and 1,000 iterations: 13.4 and 0.25 (13.4 to the digit, the other within the conventions)."""
-    solver, _ = whole_game(LEDUC, CFR(plus=True))
+    solver, _ = whole_game(LEDUC, CFR_PLUS())
     solver.iterate(100)
     assert solver.exploitability().mbb == pytest.approx(13.4, abs=0.1)
     solver.iterate(900)
@@ -225,9 +225,9 @@ def test_what_cannot_be_solved_is_refused_with_the_reason() -> None:
     with pytest.raises(SubgameError, match="expected 1326 weights"):
         Subgame(turn, parse_cards("7h8cJsQd"), [np.ones(10), ones[1]], LIBRATUS)
     with pytest.raises(SubgameError, match="offer fewer sizes"):
-        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, max_bytes=1 << 20)
+        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, limits=SubgameLimits(bytes=1 << 20))
     with pytest.raises(ForestError, match="offer fewer sizes"):
-        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, max_nodes=10)
+        Subgame(turn, parse_cards("7h8cJsQd"), ones, LIBRATUS, limits=SubgameLimits(nodes=10))
     same = np.zeros(1326)
     same[1000] = 1
     with pytest.raises(SubgameError, match="block each other"):

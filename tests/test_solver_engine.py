@@ -19,8 +19,8 @@ from protocol.cards import parse_cards
 from protocol.game import Game, load_game, parse_game
 from protocol.hands import hands_of
 from protocol.state import CALL, Raise, State, apply, start
-from solver import engine, threads
-from solver.algorithms import CFR, DCFR, Algorithm, DCFRPlus, parse_algorithm
+from solver import threads
+from solver.algorithms import CFR, CFR_PLUS, DCFR, DCFR_PLUS, Algorithm, parse_algorithm
 from solver.engine import SolveProgress, SolverError
 from solver.menu import Menu, parse_menu
 from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError
@@ -146,7 +146,7 @@ def test_solvers_do_not_disturb_each_other(storage: Storage) -> None:
 def scratched(subgame: Subgame, scale: float) -> Solver:
     """Solved with working memory that held random numbers."""
     solver = Solver(subgame, threads=1)
-    for array in solver._scratch[0]:
+    for array in solver._threads.scratch[0]:
         if array.dtype == np.float32:
             array[:] = scale * np.random.default_rng(1).random(len(array), np.float32)
     solver.iterate(4)
@@ -293,14 +293,14 @@ def test_an_interrupt_leaves_a_solver_that_goes_on(count: int) -> None:
 
 def test_ctrl_c_loses_no_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes out of compiled code when all iterations of a batch are done."""
-    solver, lead = Solver(turn(SHORT), threads=1, seed=1), engine.lead
+    solver, lead = Solver(turn(SHORT), threads=1, seed=1), threads.lead
     solver.iterate(3)
 
     def interrupted(*arguments: object) -> None:
         lead(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "lead", interrupted)
+    monkeypatch.setattr(threads, "lead", interrupted)
     with pytest.raises(KeyboardInterrupt):
         solver.iterate()
     with pytest.raises(KeyboardInterrupt):
@@ -313,7 +313,7 @@ def test_ctrl_c_loses_no_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @SUBGAMES
 @pytest.mark.parametrize("storage", STORAGES, ids=str)
-@pytest.mark.parametrize("algorithm", [DCFR(), DCFRPlus(1.5, 7), CFR(plus=True)], ids=str)
+@pytest.mark.parametrize("algorithm", [DCFR(), DCFR_PLUS(1.5, 7), CFR_PLUS()], ids=str)
 def test_going_on_from_kept_numbers_is_as_never_stopping(
     make: Callable[[Storage], Subgame], storage: Storage, algorithm: Algorithm
 ) -> None:
@@ -332,7 +332,7 @@ def test_going_on_from_kept_numbers_is_as_never_stopping(
 
 # Running averages of values
 
-WATCHED = [DCFR(), CFR(), CFR(plus=True, delay=3), DCFR(1, 1, 1)]
+WATCHED = [DCFR(), CFR(), CFR_PLUS(3), DCFR(1, 1, 1)]
 
 
 def rows_of(subgame: Subgame) -> Iterator[tuple[int, int, list[int]]]:
@@ -540,7 +540,7 @@ def test_weights_at_the_end_of_float32_give_numbers(name: str) -> None:
         check_sane(TURN, DENORMAL[name], parse_menu("50%,100%,a / 100%,a"), storage, "dcfr")
 
 
-@pytest.mark.parametrize("algorithm", [DCFR(0, 0, 2), DCFR(-1, 0, 2), DCFRPlus(0)], ids=str)
+@pytest.mark.parametrize("algorithm", [DCFR(0, 0, 2), DCFR(-1, 0, 2), DCFR_PLUS(0)], ids=str)
 def test_regrets_that_fade_away_give_numbers(algorithm: Algorithm) -> None:
     ranges = [some_hands(HOLDEM, 100, seed) for seed in (1, 2)]
     solver = Solver(Subgame(RIVER, BOARD, ranges, parse_menu("100%,a")), algorithm)

@@ -24,7 +24,7 @@ from solver.engine import SolverError
 from solver.kernels.types import aligned_zeros
 from solver.kernels.vectors import BLOCK, load, noise, read, store, write
 from solver.menu import parse_menu
-from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, outline
+from solver.subgame import FULL, ROOT, Storage, Subgame, SubgameError, SubgameLimits, outline
 from solver.subgame_solver import Solver
 
 HOLDEM = load_game("holdem.nolimit.2p.reverse_blinds").game
@@ -117,7 +117,7 @@ def written(values: Sequence[float], seeds: Sequence[int], blocks: int = 4) -> n
 def engine_seeds(count: int) -> list[int]:
     """Those with which the engine writes one place in iteration after iteration, somewhere on a later board."""
     solver = Solver(whole_game(KUHN), seed=3)
-    return [solver._seed(iteration, 1) + ((64 * 13 + 2) << 32) for iteration in range(1, count + 1)]
+    return [seed + ((64 * 13 + 2) << 32) for seed in solver._seeds(range(1, count + 1), [1]).tolist()]
 
 
 def neighbours(value: float) -> tuple[float, float]:
@@ -305,11 +305,11 @@ def test_without_later_averages_none_can_be_set() -> None:
 
 def memory(solver: Solver) -> int:
     """Bytes of all arrays."""
-    watches = [array for watch in solver._watches for array in watch]
+    watches = [array for watched in solver._watched for array in watched.watch]
     found = [
         *solver.problem.trees, *solver.problem.deals, *solver.problem.ranges, *solver.problem.weights,
-        *solver.problem.compatible, *solver.regrets, *solver.averages, *solver._top, *solver._results, *watches,
-        *[array for scratch in solver._scratch for array in scratch],
+        *solver.problem.compatible, *solver.regrets, *solver.averages, *solver._threads.top, *solver._results, *watches,
+        *[array for scratch in solver._threads.scratch for array in scratch],
     ]  # fmt: skip
     return sum(array.nbytes for array in found)
 
@@ -346,7 +346,8 @@ def test_a_flop_subgame_of_the_whole_deck_fits_and_runs() -> None:
     assert time.monotonic() - begun < 5.0
     assert 1 << 30 < price.bytes < 8 << 30
     assert price.boards == 1 + 49 + 49 * 48
-    solver = Solver(Subgame(root, FLOP, ranges, menu, storage=Storage(16, later_averages=False), max_bytes=1 << 30))
+    storage, limits = Storage(16, later_averages=False), SubgameLimits(bytes=1 << 30)
+    solver = Solver(Subgame(root, FLOP, ranges, menu, storage=storage, limits=limits))
     solver.iterate(2)
     for player in range(2):
         assert np.isfinite(solver.table(player, 0, regrets=True)).all()
@@ -371,8 +372,9 @@ def test_there_are_two_ranges(count: int) -> None:
 @pytest.mark.parametrize("bound", [50, 400])
 def test_a_tree_that_is_too_large_is_refused_with_the_bound(bound: int) -> None:
     """Whichever street it is that has too many decisions; the river here."""
+    limits = SubgameLimits(nodes=bound)
     with pytest.raises(ForestError, match=f"more than {bound} decisions on one street: offer fewer sizes"):
-        outline(at_street(HOLDEM, 2, 300), TURN, everyone(HOLDEM), parse_menu("50%,100%,a"), max_nodes=bound)
+        outline(at_street(HOLDEM, 2, 300), TURN, everyone(HOLDEM), parse_menu("50%,100%,a"), limits=limits)
 
 
 # Staying inside

@@ -14,14 +14,14 @@ from __future__ import annotations
 import pytest
 from reference.regret_matching import first_certain
 
-from solver.algorithms import CFR, DCFR, Algorithm
+from solver.algorithms import CFR, CFR_PLUS, DCFR, Algorithm
 
 PAYOFFS = (0.0, 1.0, -1_000_000.0)
 
 
 @pytest.mark.parametrize(
     ("algorithm", "published", "by_convention"),
-    [(CFR(), 471_407, 0), (CFR(plus=True), 471_407, 0), (DCFR(1, 1, 1), 970, 2)],
+    [(CFR(), 471_407, 0), (CFR_PLUS(), 471_407, 0), (DCFR(1, 1, 1), 970, 2)],
     ids=["CFR", "CFR+", "LCFR"],
 )
 def test_iterations_until_the_best_action_is_certain(algorithm: Algorithm, published: int, by_convention: int) -> None:

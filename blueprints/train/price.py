@@ -18,8 +18,6 @@ from blueprints.tree import BettingTree
 
 _WARM_UP: Final = 3
 _MEASURED_S: Final = 3.0
-_WALKS: Final = {Sampling.PUBLIC: 10, Sampling.EXTERNAL: 4096}
-"""At once: some hundredths of a second."""
 _WRITING_BYTES: Final = 4 + 1
 """A pair: the averages in the order of the tree, and rounded."""
 
@@ -82,7 +80,7 @@ def find_price(
     streets = tuple([_street(tree, street, counts[street]) for street in range(game.num_rounds)])
     sampler = make_sampler(settings, tree, cards, threads)
     pairs = sum(street.pairs for street in streets)
-    batch = _WALKS[settings.trainer.sampling]
+    batch = sampler.at_once
     sampler.period(1, 1.0, _WARM_UP)
     walks, updates, began = 0, 0, time.perf_counter()
     while (spent := time.perf_counter() - began) < _MEASURED_S:

@@ -23,14 +23,15 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
-from blueprints.settings import BlueprintSettings, Sampling
+from blueprints.settings import BlueprintSettings
 from blueprints.storage import Blueprint
 from blueprints.train.checkpoint import (
     CHECKPOINT,
@@ -75,6 +76,13 @@ class WarmStart:
 class Sampler(Protocol):
     """A form of sampling, with what it has learnt."""
 
+    at_once: ClassVar[int]
+    """Walks that take some hundredths of a second."""
+
+    @classmethod
+    def of(cls, settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Self:
+        """With nothing learnt."""
+
     def period(self, number: int, weight: float, walks: int, follow: Tables | None = None) -> int:
         """So many walks that count `weight` times each, by a strategy that is given or by what was learnt.
 
@@ -108,17 +116,10 @@ NOTHING_YET: Final = Period(0, 0, 0, 0.0, 0.0, float("inf"))
 
 def make_sampler(settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Sampler:
     """The form of sampling that the settings ask for, with nothing learnt."""
-    trainer, game = settings.trainer, settings.load_game()
+    module, _, name = settings.trainer.sampling.place.partition(":")
+    form: type[Sampler] = getattr(import_module(module), name)
     try:
-        match trainer.sampling:
-            case Sampling.PUBLIC:
-                from blueprints.train.public.sampling import PublicSampling
-
-                return PublicSampling(game, tree, cards, seed=trainer.seed, threads=threads)
-            case Sampling.EXTERNAL:
-                from blueprints.train.external.sampling import ExternalSampling
-
-                return ExternalSampling(game, tree, cards, settings=trainer, threads=threads)
+        return form.of(settings, tree, cards, threads)
     except MemoryError:
         pairs = int((np.diff(tree.first).astype(np.int64) * np.array(cards.counts)[tree.street]).sum())
         raise BlueprintError(
@@ -185,11 +186,12 @@ class Run:
         number, began, worked = last.number + 1, time.perf_counter(), time.process_time()
         left = self._to_follow()
         tables = self._warm_start.tables if left and self._warm_start else None
-        updates = self.sampler.period(number, self._weight(number), trainer.walks, tables)
+        weight = trainer.weighting.weight
+        updates = self.sampler.period(number, weight(number), trainer.walks, tables)
         if tables is not None and left == 1:
             everything, here = range(1, number + 1), range(number + 1 - FOLLOWED_PERIODS, number + 1)
             (all_sum, all_squares), (sum_, squares) = (
-                (sum(map(self._weight, each)), sum(self._weight(n) ** 2 for n in each)) for each in (everything, here)
+                (sum(map(weight, each)), sum(weight(n) ** 2 for n in each)) for each in (everything, here)
             )
             self.sampler.warm_start(tables, all_sum / sum_, math.sqrt(all_squares / squares))
         return Period(
@@ -200,9 +202,6 @@ class Run:
             last.core_seconds + time.process_time() - worked,
             1000 * self.sampler.regret() / self._big_blind,
         )
-
-    def _weight(self, number: int) -> float:
-        return float(number) if self.settings.trainer.linear else 1.0
 
     def _to_follow(self) -> int:
         """How many periods more follow the strategy that the run started from."""

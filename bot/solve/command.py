@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from rich.console import Console
@@ -57,9 +57,7 @@ from machine.progress import ShareBar, duration_text, short
 from protocol.cards import cards_text
 from protocol.hands import holdem_hands
 from protocol.ranges import RangeError, parse_range
-
-if TYPE_CHECKING:
-    from solver.algorithms import Algorithm
+from solver.algorithms import Algorithm, AlgorithmError, algorithms_text, parse_algorithm
 
 INTERRUPTED: Final = 130
 _SPOT: Final = ("board", "pot", "stack", "oop", "ip", "menu", "big_blind", "endgame")
@@ -123,9 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     solve.add_argument("--target", metavar="X", help="exploitability to stop at: 0.5%% of the pot (default), 5mbb, 20c")
     solve.add_argument("--iterations", metavar="N", type=int, help="stop after so many")
     solve.add_argument("--time", metavar="T", help="stop after 30s, 5m, 1h")
-    solve.add_argument(
-        "--algorithm", metavar="NAME", help="dcfr (default), dcfr:1.5,0,2, lcfr, cfr, cfr+, dcfr+:1.5,100"
-    )
+    solve.add_argument("--algorithm", metavar="NAME", help=algorithms_text().replace("%", "%%"))
     solve.add_argument("--threads", metavar="N", type=int, help="default: as many as measure faster")
     solve.add_argument("--bits", type=int, choices=(32, 16), help="of each number; 16 halves the memory (default 32)")
     solve.add_argument("--seed", metavar="S", type=int, help="of the rounding with --bits 16 (default 0)")
@@ -361,8 +357,6 @@ def _goal(options: argparse.Namespace, spot: Spot) -> Goal:
 def _algorithm(text: str | None) -> Algorithm | None:
     if text is None:
         return None
-    from solver.algorithms import AlgorithmError, parse_algorithm
-
     try:
         return parse_algorithm(text)
     except AlgorithmError as error:

@@ -121,13 +121,14 @@ def make_solver(
     spot: Spot, settings: Settings, safety: Safety | None = None, marks: Sequence[NDArray[np.floating]] = ()
 ) -> Solver:
     """A solver that has not begun; what it costs has been accepted."""
-    from solver.subgame import Storage, Subgame
+    from solver.subgame import Storage, Subgame, SubgameLimits
     from solver.subgame_solver import Solver
 
     storage, root = Storage(settings.bits), root_state(spot)
     ranges = [weights.astype(np.float64) / most for weights, most in zip(spot.ranges, spot.largest, strict=True)]
     marks = [*marks, *(safety.marks if safety else ())]
-    subgame = Subgame(root, spot.board, ranges, spot.menu, storage=storage, max_bytes=sys.maxsize, marks=marks)
+    limits = SubgameLimits(bytes=sys.maxsize)
+    subgame = Subgame(root, spot.board, ranges, spot.menu, limits=limits, storage=storage, marks=marks)
     gadget = safety.gadget(subgame.hand_index) if safety else None
     return Solver(subgame, settings.algorithm, threads=settings.threads, seed=settings.seed, gadget=gadget)
 

@@ -19,7 +19,7 @@ from protocol.state import Action, State, apply
 from solver.gadget_kinds import Kind
 from solver.gadgets import Gadget, gift
 from solver.menu import Menu
-from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError
+from solver.subgame import ROOT, Place, Storage, Subgame, SubgameError, SubgameLimits
 from solver.subgame_solver import Solver
 from strategies.search.actions import nearest
 
@@ -51,7 +51,7 @@ class SubgameQuestion:
             marks = [self.shifted]
         return Subgame(
             self.root, self.board, ranges, menu,
-            max_nodes=max_nodes, max_bytes=max_bytes, storage=storage, marks=marks,
+            limits=SubgameLimits(max_nodes, max_bytes), storage=storage, marks=marks,
         )  # fmt: skip
 
     def solver(self, subgame: Subgame, threads: int | None) -> Solver:

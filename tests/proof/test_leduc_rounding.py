@@ -9,7 +9,7 @@ import pytest
 from leduc import LEDUC, MENU, in_open_spiels_convention, leduc
 from reference.vector_cfr import VectorCFR
 
-from solver.algorithms import CFR, Algorithm
+from solver.algorithms import CFR, CFR_PLUS, Algorithm
 
 pytestmark = pytest.mark.proof
 
@@ -18,7 +18,7 @@ LAST_BIT = 6e-8
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("algorithm", "slack"), [(CFR(), 0.03), (CFR(plus=True), 0.05)], ids=str)
+@pytest.mark.parametrize(("algorithm", "slack"), [(CFR(), 0.03), (CFR_PLUS(), 0.05)], ids=str)
 def test_float32_is_among_the_disturbed(algorithm: Algorithm, slack: float) -> None:
     """After 1,000 iterations; `slack` is half of how far five runs spread."""
     found = []

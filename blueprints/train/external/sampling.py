@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprints.cards.interface import Cards
-from blueprints.settings import TrainerSettings
+from blueprints.settings import BlueprintSettings, TrainerSettings
 from blueprints.train.external.hands import Range, SingleHands
 from blueprints.train.external.kernels import paths
 from blueprints.train.external.kernels.paths import ALIGNED, AT, COUNT, FIRST, MOST_ACTIONS, WHO, Learning, Paths
@@ -49,6 +49,9 @@ _AT_ONCE: Final = 1024
 
 class ExternalSampling:
     """A trainer; see the head of this file. One thread at a time may use it."""
+
+    at_once = 4096
+    """Walks that take some hundredths of a second."""
 
     def __init__(
         self,
@@ -72,6 +75,11 @@ class ExternalSampling:
         """What average strategies are proportional to, likewise."""
         self._weight = 0.0
         self._most = float(tree.pays.max())
+
+    @classmethod
+    def of(cls, settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Self:
+        """Of a whole game, with nothing learnt."""
+        return cls(settings.load_game(), tree, cards, settings=settings.trainer, threads=threads)
 
     @property
     def pairs(self) -> int:

@@ -24,6 +24,7 @@ from blueprints.train.public.sampling import PublicSampling
 from blueprints.train.trainer import Tables
 from blueprints.tree import BettingTree
 from protocol.game import Game
+from solver.schedules import LINEAR
 
 SEATS = 2
 _BATCHES, _FOLLOWED = 20, 2
@@ -44,7 +45,7 @@ def respond(
     tasks = len(following) + SEATS * len(own)
     sampler = PublicSampling(game, tree, cards, seed=seed, threads=threads)
     for number, lot in enumerate(following, 1):
-        sampler.period(number, float(number), lot, tables)
+        sampler.period(number, LINEAR.weight(number), lot, tables)
         tell("learning", number / tasks)
     sampler.warm_start(tables, 1.0, _SURE)
     start = {name: numbers.copy() for name, numbers in sampler.state().items()}
@@ -52,7 +53,7 @@ def respond(
     for seat in range(SEATS):
         sampler.restore(start)
         for number, lot in enumerate(own, 1 + len(following)):
-            sampler.period(number, float(number), lot, tables, learner=seat)
+            sampler.period(number, LINEAR.weight(number), lot, tables, learner=seat)
             tell("learning", (number + seat * len(own)) / tasks)
         learnt.append(sampler.averages())
         for street, average in enumerate(learnt[-1]):

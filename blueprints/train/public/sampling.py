@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import closing
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprints.boards.dealer import Ranges
 from blueprints.cards.interface import Cards
+from blueprints.settings import BlueprintSettings
 from blueprints.train.public.kernels.types import Learnt
 from blueprints.train.public.walker import Dealt, Walker
 from blueprints.tree import BettingTree
@@ -35,6 +36,9 @@ class PublicSampling:
     touching what is another's, so that a run gives the same numbers with any number of threads.
     """
 
+    at_once = 10
+    """Walks that take some hundredths of a second."""
+
     def __init__(
         self, game: Game, tree: BettingTree, cards: Cards, *, seed: int = 1, threads: int = 1,
         board: tuple[Card, ...] = (), ranges: Ranges = (None, None),
@@ -45,6 +49,11 @@ class PublicSampling:
         self._regrets, self._averages = np.zeros((2, self._tables.bases.size), np.float32)
         self._weight = 0.0
         self._pool = self._walker.helpers() if threads > 1 else None
+
+    @classmethod
+    def of(cls, settings: BlueprintSettings, tree: BettingTree, cards: Cards, threads: int) -> Self:
+        """Of a whole game, with nothing learnt."""
+        return cls(settings.load_game(), tree, cards, seed=settings.trainer.seed, threads=threads)
 
     def period(
         self, number: int, weight: float, walks: int, follow: Sequence[npt.NDArray[Any]] | None = None,
