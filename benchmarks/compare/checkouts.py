@@ -72,9 +72,11 @@ class Checkout:
 
     def revision(self) -> str:
         """The commit, and a hash of what differs from it: a name for the code, as long as no file is new."""
+        if self._git("rev-parse", "--show-toplevel").decode().strip() != str(self.folder):
+            return "unknown"
         commit = self._git("rev-parse", "--short", "HEAD").decode().strip()
-        changes = self._git("diff", "HEAD") if commit else b""
-        return f"{commit}-dirty-{blake2b(changes, digest_size=4).hexdigest()}" if changes else commit or "unknown"
+        changes = self._git("diff", "HEAD")
+        return f"{commit}-dirty-{blake2b(changes, digest_size=4).hexdigest()}" if changes else commit
 
     def measure(self, part: str, most_s: float) -> Timings:
         """Time a part; a process that takes longer than `most_s` is given up, and those that it started."""
