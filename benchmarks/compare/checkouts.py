@@ -38,7 +38,7 @@ PARTS: Final = {
     "lookup": MeasuredPart("benchmarks/lookup.py", 7.0),
     "matches": MeasuredPart("bot/cli.py", 10.0),
     "trainer": MeasuredPart("benchmarks/trainer.py", 7.5),
-    "score": MeasuredPart("benchmarks/score.py", 9.0),
+    "score": MeasuredPart("benchmarks/score.py", 11.0),
     "search": MeasuredPart("bot/cli.py", 12.0),
     "startup": MeasuredPart("benchmarks/startup.py", 11.0),
 }

@@ -109,7 +109,15 @@ def trainer(short: bool) -> Report:
 
 def score(short: bool) -> Report:
     """Scoring one hand of a match that the blueprint plays against itself here: CPU time of one thread."""
-    module = _benchmark("score", _HANDS=30 if short else 400, _WARM_UP=10 if short else 50)
+    module = _benchmark("score")
+    one_pass, passes = module._rates, 2 if short else 20
+
+    def rates(hands: Any, values: Any, estimators: list[str]) -> tuple[float, ...]:
+        """Without AIVAT passes are short, with it a second one would find values cached."""
+        repeated = [one_pass(hands, values, estimators) for _ in range(1 if "aivat" in estimators else passes)]
+        return tuple(map(max, zip(*repeated, strict=True)))
+
+    _benchmark("score", _rates=rates, _HANDS=30 if short else 400, _WARM_UP=10 if short else 50)
     _unrounded(module)
     report = module.run()
     names = {"AIVAT": "aivat", "AIVAT by equity": "aivat_by_equity", "chance and all-in": "chance"}
