@@ -19,7 +19,16 @@ from benchmarks.compare import probe
 from benchmarks.compare.__main__ import main
 from benchmarks.compare.checkouts import PARTS, PROBE, Checkout, Timings
 from benchmarks.compare.pairs import TimedPair, order
-from benchmarks.compare.ratios import LIMIT, SpeedRatio, Verdict, compare_part, speed_ratio, student_quantile, time_text
+from benchmarks.compare.ratios import (
+    LIMIT,
+    SpeedRatio,
+    Verdict,
+    compare_part,
+    conclusion,
+    speed_ratio,
+    student_quantile,
+    time_text,
+)
 from machine.errors import ParatusError
 from machine.revision import ROOT
 
@@ -104,6 +113,13 @@ def test_noise_does_not_fail() -> None:
     assert compare_part(made_up([{"one": ratio} for ratio in (1.05, 1.06, 1.05, 1.06)])).failed
 
 
+def test_what_could_not_be_told_is_no_pass() -> None:
+    noisy = compare_part(made_up([{"one": ratio, "other": 1.0} for ratio in (0.8, 1.4)]))
+    assert conclusion({"solver": noisy}).startswith("nothing fails; 2 of 3 ratios are unsure")
+    slow = compare_part(made_up([{"one": 1.2}] * 2))
+    assert conclusion({"solver": noisy, "score": slow}).startswith("slower: score; 2 of 5 ratios are unsure")
+
+
 def test_other_work_is_told() -> None:
     assert compare_part(made_up([{"one": 1.0}] * 2, work=("a", "b"))).other_work == ("match",)
 
@@ -163,7 +179,7 @@ def test_a_slower_checkout_fails(tmp_path: Path) -> None:
     one_pair, other_pair = ["old solver", "new solver", "old score", "new score"], []
     other_pair = [one_pair[place] for place in (1, 0, 3, 2)]
     assert calls(tmp_path) == one_pair + one_pair + other_pair + one_pair
-    assert "slower: solver, score (an interval wholly above 1.03 fails)" in ended.out
+    assert "slower: solver, score; 0 of 4 ratios are unsure (an interval wholly above 1.03 fails)" in ended.out
     assert "1.100" in ended.out
     assert "not the same work in old and new: step" in ended.out
     assert "3 pairs of solver, score: about " in ended.err
