@@ -36,7 +36,8 @@ score                                 AIVAT of hands that the blueprint played: 
 serve                                 the server on fifty connections: decisions a second, latencies, memory of a match
 fingerprint                           what Paratus does, one hash a part; exit code 1 if one is not as recorded
 
-Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy.
+Programs beside it make all of it slower, two threads most: the report says how many cores they kept busy. Whether a
+change made anything slower is a question for `python -m benchmarks.compare OLD NEW`, with two checkouts.
 """
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from benchmarks.compare.checkouts import PARTS, PROBE, Checkout
 from benchmarks.compare.pairs import SIDES, PairsFile, TimedPair, order
-from benchmarks.compare.ratios import LEAST_PAIRS, LIMIT, ComparedPart, compare_part, table
+from benchmarks.compare.ratios import LEAST_PAIRS, LIMIT, ComparedPart, compare_part, conclusion, table
 from benchmarks.machine import cpu
 from machine.errors import ConfigError, ParatusError
 from machine.progress import StatusLine, duration_text
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
         documents = {part: each.document() for part, each in found.items()}
         print(json.dumps({**compared, "load": load, "limit": LIMIT, "parts": documents, "failed": failed}, indent=2))
     else:
-        print(_text(compared, load, found, failed))
+        print(_text(compared, load, found))
     return int(bool(failed))
 
 
@@ -155,15 +155,11 @@ class _Comparison:
         return TimedPair(part, number, found["old"], found["new"])
 
 
-def _text(
-    compared: dict[str, Any], load: Mapping[str, Sequence[float]], found: dict[str, ComparedPart], failed: list[str]
-) -> str:
+def _text(compared: dict[str, Any], load: Mapping[str, Sequence[float]], found: dict[str, ComparedPart]) -> str:
     sides = "\n".join(f"{side}  {compared[side]['revision']:24}  {compared[side]['folder']}" for side in SIDES)
     loads = ", ".join(f"{load[when][0]:.2f} {when}" for when in load)
-    verdict = f"slower: {', '.join(failed)}" if failed else "nothing is slower"
     return (
-        f"{sides}\n{compared['cpu']}, {compared['cores']} cores, load {loads}\n\n{table(found)}\n\n"
-        f"{verdict} (an interval wholly above {LIMIT} fails)"
+        f"{sides}\n{compared['cpu']}, {compared['cores']} cores, load {loads}\n\n{table(found)}\n\n{conclusion(found)}"
     )
 
 

@@ -38,7 +38,7 @@ PARTS: Final = {
     "lookup": MeasuredPart("benchmarks/lookup.py", 7.0),
     "matches": MeasuredPart("bot/cli.py", 10.0),
     "trainer": MeasuredPart("benchmarks/trainer.py", 7.5),
-    "score": MeasuredPart("benchmarks/score.py", 9.0),
+    "score": MeasuredPart("benchmarks/score.py", 11.0),
     "search": MeasuredPart("bot/cli.py", 12.0),
     "startup": MeasuredPart("benchmarks/startup.py", 11.0),
 }
@@ -72,9 +72,11 @@ class Checkout:
 
     def revision(self) -> str:
         """The commit, and a hash of what differs from it: a name for the code, as long as no file is new."""
+        if self._git("rev-parse", "--show-toplevel").decode().strip() != str(self.folder):
+            return "unknown"
         commit = self._git("rev-parse", "--short", "HEAD").decode().strip()
-        changes = self._git("diff", "HEAD") if commit else b""
-        return f"{commit}-dirty-{blake2b(changes, digest_size=4).hexdigest()}" if changes else commit or "unknown"
+        changes = self._git("diff", "HEAD")
+        return f"{commit}-dirty-{blake2b(changes, digest_size=4).hexdigest()}" if changes else commit
 
     def measure(self, part: str, most_s: float) -> Timings:
         """Time a part; a process that takes longer than `most_s` is given up, and those that it started."""

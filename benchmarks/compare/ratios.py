@@ -69,10 +69,14 @@ class ComparedPart:
     """Cores that other programs kept busy, by side, in the mean."""
 
     @property
+    def verdicts(self) -> list[Verdict]:
+        """Of the part, then of its numbers."""
+        return [self.ratio.verdict, *[number.ratio.verdict for number in self.numbers.values()]]
+
+    @property
     def failed(self) -> bool:
         """Whether it fails, or one of its numbers."""
-        ratios = [self.ratio, *[number.ratio for number in self.numbers.values()]]
-        return any(ratio.verdict is Verdict.FAILS for ratio in ratios)
+        return Verdict.FAILS in self.verdicts
 
     def document(self) -> dict[str, Any]:
         """As JSON."""
@@ -164,6 +168,15 @@ def table(parts: dict[str, ComparedPart]) -> str:
         if part.other_work:
             lines.append(f"  not the same work in old and new: {', '.join(part.other_work)}")
     return "\n".join(lines)
+
+
+def conclusion(parts: dict[str, ComparedPart]) -> str:
+    """One line: what fails, and how much could not be told."""
+    failed = [name for name, part in parts.items() if part.failed]
+    verdicts = [verdict for part in parts.values() for verdict in part.verdicts]
+    unsure = verdicts.count(Verdict.UNSURE)
+    found = f"slower: {', '.join(failed)}" if failed else "nothing fails"
+    return f"{found}; {unsure} of {len(verdicts)} ratios are unsure (an interval wholly above {LIMIT} fails)"
 
 
 def time_text(seconds: float) -> str:
