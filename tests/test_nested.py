@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -1085,6 +1086,25 @@ def test_a_decision_that_was_taken_over_costs_no_solve(monkeypatch: pytest.Monke
     policy = seat.ask("cc/cc/cr257c/")
     assert solves == ["cc/cc/cr257c/"]
     assert same(Seat(make(), OOP, past=seat.past[:2]).ask("cc/cc/cr257c/"), policy)
+
+
+def test_nobody_is_asked_for_what_nobody_waits_for() -> None:
+    """The first decision that is solved again notices it. The base was asked about what came before, once."""
+    asked, stop = list[str](), Event()
+
+    class Counted(Base):
+        def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
+            asked.append(spot.state.betting)
+            return super().policy(spot, budget, draws)
+
+    seat = Seat(NestedSearch(DEEP, settings(10, 10), Counted()), OOP)
+    seat.ask("r200c/cc/")
+    asked.clear()
+    stop.set()
+    other = Seat(NestedSearch(DEEP, settings(10, 10), Counted()), OOP, past=seat.past)
+    policy = other.ask("r200c/cc/cr500", replace(ample(), stop=stop))
+    assert policy.origin == Origin(FALLBACK, "no time for the smallest search")
+    assert asked == ["", "r200c/c"]
 
 
 def test_a_past_that_is_not_solved_to_the_end_is_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -116,7 +116,7 @@ class NestedSearch(OnlineSearch[NestedSettings, _Known]):
         if budget.left_s < _LATE_S + _BUILD_S[street]:
             return _NO_TIME
         known = self._known(spot, budget, draws)
-        if budget.stopped():
+        if known is None or budget.stopped():
             return _NO_TIME
         question, why = self._question(spot, known)
         factor = perturbation(self._settings.perturb_percent, draws)
@@ -137,8 +137,8 @@ class NestedSearch(OnlineSearch[NestedSettings, _Known]):
 
     # What came before
 
-    def _known(self, spot: Spot, budget: Budget, draws: Draws) -> _Known:
-        """What is known of the hand at a decision."""
+    def _known(self, spot: Spot, budget: Budget, draws: Draws) -> _Known | None:
+        """What is known of the hand at a decision; None if nobody wants to know any more."""
 
         def again(earlier: EarlierSolve, known: _Known | None) -> _Known | None:
             before = self._going_on(known, earlier.spot, budget, draws)
@@ -148,7 +148,7 @@ class NestedSearch(OnlineSearch[NestedSettings, _Known]):
             return replace(before, last=solved) if solved is not None else None
 
         known = self._memory.recall(spot, self._memory.decisions(spot), budget, again)
-        return self._going_on(known, spot, budget, draws)
+        return self._going_on(known, spot, budget, draws) if not budget.stopped() else None
 
     def _going_on(self, known: _Known | None, spot: Spot, budget: Budget, draws: Draws) -> _Known:
         """What is known at a decision, by what was known after the one before.
