@@ -36,9 +36,9 @@ from protocol.game import DEFAULT_GAME, STREET_NAMES, Position, load_game
 from protocol.hands import hands_of
 from protocol.state import apply, start
 from strategies.draws import Draws
+from strategies.players.router import Router
 from strategies.policy import Policy
 from strategies.registry import DEFAULT_AGENT, make_strategy
-from strategies.router import Router
 from strategies.strategy import Decided, Spot
 
 Report = dict[str, Any]

@@ -37,7 +37,7 @@ from machine.progress import HandsBar
 from machine.revision import git_revision
 from protocol.game import game_text, load_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
-from strategies.off_tree import count_off_tree
+from strategies.players.off_tree import count_off_tree
 from strategies.registry import check_agent, is_agent
 from strategies.store import StoreReader
 

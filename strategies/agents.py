@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from protocol.game import Game, game_text
-from strategies.baselines import check_or_fold
 from strategies.draws import Draws
+from strategies.players.baselines import check_or_fold
 from strategies.policy import FALLBACK, Policy, check_policy
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, KeepsHands, Spot, Strategy

@@ -12,8 +12,8 @@ from typing import Final
 from machine.errors import ConfigError, quote
 from protocol.game import Game
 from strategies.agents import Agent, Agents, AgentSpec, Others
-from strategies.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Baseline, Random
 from strategies.own_code import is_code, is_installed, load_agent
+from strategies.players.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Baseline, Random
 from strategies.settings import StrategySettings
 from strategies.strategy import Strategy
 
@@ -28,13 +28,13 @@ def _plain(kind: type[Baseline]) -> Callable[[Game, StrategySettings, Others], S
 
 
 def _blueprint(game: Game, settings: StrategySettings, others: Others) -> Strategy:
-    from strategies.blueprint import BlueprintLookup
+    from strategies.players.blueprint import BlueprintLookup
 
     return BlueprintLookup(game, settings.blueprint)
 
 
 def _slumbot_style(game: Game, settings: StrategySettings, others: Others) -> Strategy:
-    from strategies.slumbot_style import SlumbotStyle
+    from strategies.players.slumbot_style import SlumbotStyle
 
     return SlumbotStyle(game, settings.slumbot_style)
 
@@ -46,7 +46,7 @@ def _nested(game: Game, settings: StrategySettings, others: Others) -> Strategy:
 
 
 def _limited(game: Game, settings: StrategySettings, others: Others) -> Strategy:
-    from strategies.blueprint import BlueprintLookup
+    from strategies.players.blueprint import BlueprintLookup
     from strategies.search.depth_limited import LimitedSearch
 
     base = others("blueprint")
@@ -55,8 +55,8 @@ def _limited(game: Game, settings: StrategySettings, others: Others) -> Strategy
 
 
 def _paratus(game: Game, settings: StrategySettings, others: Others) -> Strategy:
-    from strategies.blueprint import BlueprintLookup
-    from strategies.router import Router
+    from strategies.players.blueprint import BlueprintLookup
+    from strategies.players.router import Router
 
     base = others("blueprint")
     assert isinstance(base, BlueprintLookup)
@@ -67,19 +67,19 @@ def _paratus(game: Game, settings: StrategySettings, others: Others) -> Strategy
 
 
 def _searchable(agent: str, game: Game, settings: StrategySettings) -> None:
-    from strategies.suitable import check_searchable
+    from strategies.requirements import check_searchable
 
     check_searchable(agent, game)
 
 
 def _a_blueprint(agent: str, game: Game, settings: StrategySettings) -> None:
-    from strategies.suitable import open_blueprint
+    from strategies.requirements import open_blueprint
 
     open_blueprint(game, settings.blueprint)
 
 
 def _slumbots_blueprint(agent: str, game: Game, settings: StrategySettings) -> None:
-    from strategies.suitable import open_blueprint
+    from strategies.requirements import open_blueprint
 
     open_blueprint(game, settings.slumbot_style)
 

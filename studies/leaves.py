@@ -39,8 +39,8 @@ from protocol.hands import NUM_HANDS, holdem_hands
 from protocol.state import start, steps
 from protocol.wire import read_betting
 from solver.depth_limited import NO_CHOICE
-from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup
 from strategies.search.depth_limited import LimitedSearch, SolvedStreet
 from strategies.search.settings import Effort, LimitedSettings
 from strategies.search.stopping import Limit

@@ -50,9 +50,9 @@ from protocol.kernels import rank_board
 from protocol.state import State, apply, steps
 from solver.gadget_kinds import Kind
 from strategies.draws import Draws
+from strategies.players.router import Router
 from strategies.policy import Policy
 from strategies.registry import make_strategy
-from strategies.router import Router
 from strategies.search.settings import Effort
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Decided, Spot, Strategy

@@ -24,12 +24,12 @@ from machine.errors import ConfigError
 from protocol.game import Game, load_game
 from protocol.state import State, start
 from protocol.wire import read_betting
-from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup
+from strategies.players.slumbot_style import SlumbotStyle
 from strategies.policy import FALLBACK, SCALE, check_policy
 from strategies.registry import make_strategy
 from strategies.settings import LookupSettings, SlumbotStyleSettings, StrategySettings
-from strategies.slumbot_style import SlumbotStyle
 from strategies.strategy import Budget, Decided, Spot
 
 
@@ -292,7 +292,7 @@ def test_who_waits_for_tables_is_told(monkeypatch, caplog):
 
     clock = [1000.0]
     monkeypatch.setattr(HoldemCards, "open", slow)
-    monkeypatch.setattr("strategies.blueprint.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("strategies.players.blueprint.time.monotonic", lambda: clock[0])
     BlueprintLookup(HOLDEM, settings_for(HOLDEM))
     assert [record.getMessage() for record in caplog.records] == [
         "tables of the blueprint's cards (once): turn: buckets of all hands, 25%, 40 s left"

@@ -19,8 +19,8 @@ from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.hands import hands_of
 from protocol.state import Deal, Raise
-from strategies.baselines import AlwaysCall, Random
 from strategies.draws import Draws
+from strategies.players.baselines import AlwaysCall, Random
 from strategies.policy import Policy, round_columns
 from strategies.registry import open_agent
 from strategies.strategy import Budget, Spot, Strategy

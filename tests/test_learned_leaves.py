@@ -32,8 +32,8 @@ from protocol.game import Position
 from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_cards_array, hand_permutation, permute_cards
 from protocol.state import CALL, start
 from protocol.wire import read_betting
-from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup
 from strategies.policy import check_policy
 from strategies.search.depth_limited import LimitedSearch
 from strategies.search.settings import Effort, LimitedSettings

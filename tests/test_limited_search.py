@@ -19,8 +19,8 @@ from protocol.game import Position, load_game
 from protocol.hands import hand_classes_array
 from protocol.state import CALL, Raise, start
 from protocol.wire import read_betting
-from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup
 from strategies.policy import Policy, check_policy
 from strategies.search.depth_limited import LimitedSearch, SolvedStreet
 from strategies.search.ranges import street_start

@@ -506,13 +506,13 @@ def test_a_blueprint_that_does_not_fit_is_noticed_before_anything_starts(
         return code, capsys.readouterr().err
 
     shipped = shipped_blueprint
-    monkeypatch.setattr("strategies.suitable.shipped_blueprint", lambda name: shipped("missing.blueprint"))
+    monkeypatch.setattr("strategies.requirements.shipped_blueprint", lambda name: shipped("missing.blueprint"))
     code, said = match(HOLDEM, "m")
     assert code == 2
     assert "no blueprint came with this installation" in said
     other = tmp_path / "other.game"
     other.write_text(game_text(GAME).replace("20000", "10000"))
-    monkeypatch.setattr("strategies.suitable.shipped_blueprint", lambda name: file_of(GAME))
+    monkeypatch.setattr("strategies.requirements.shipped_blueprint", lambda name: file_of(GAME))
     code, said = match(str(other), "n")
     assert code == 2
     assert "stack = 20000 20000: expected " in said

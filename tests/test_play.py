@@ -30,9 +30,9 @@ from protocol.dealing import CardStream
 from protocol.game import load_game
 from protocol.state import CALL, FOLD, Raise, State, start
 from protocol.wire import read_betting
-from strategies.baselines import AlwaysRaise
 from strategies.chair import Chair
 from strategies.identity import DrawKey
+from strategies.players.baselines import AlwaysRaise
 from strategies.policy import Origin, RaiseBetween, alike
 
 GAME = load_game("holdem.nolimit.2p.reverse_blinds").game

@@ -15,12 +15,12 @@ from protocol.cards import parse_cards
 from protocol.game import Position, load_game
 from protocol.state import start
 from protocol.wire import read_betting
-from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup
+from strategies.players.processing import processed
+from strategies.players.router import Router
 from strategies.policy import SCALE, Policy, check_policy
-from strategies.processing import processed
 from strategies.registry import check_agent, opener
-from strategies.router import Router
 from strategies.search.nested import NestedSearch
 from strategies.settings import RouterSettings
 from strategies.strategy import Budget, Decided, Spot

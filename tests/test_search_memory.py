@@ -18,8 +18,8 @@ from protocol.game import DEFAULT_GAME, Position, load_game
 from protocol.state import CALL, Raise, start
 from protocol.wire import Deal, MatchState, read_betting
 from solver.menu import menu_text, parse_menu
+from strategies.players.processing import processed
 from strategies.policy import FALLBACK, Origin, Policy, alike, round_columns
-from strategies.processing import processed
 from strategies.search.memory import EarlierSolve, Memory
 from strategies.store import MatchStore
 from strategies.strategy import Budget, Decided, Spot

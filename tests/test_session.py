@@ -33,8 +33,8 @@ from protocol.state import CALL, FOLD, Raise, State, action_text, apply, can_fol
 from protocol.stream import LineStream
 from protocol.wire import parse_match_state
 from strategies.agents import Agent
-from strategies.baselines import AlwaysCall, AlwaysRaise
 from strategies.draws import Draws
+from strategies.players.baselines import AlwaysCall, AlwaysRaise
 from strategies.policy import SCALE, Entry, Origin, Policy, alike
 from strategies.registry import AGENTS, open_agent
 from strategies.store import MatchStore, StoredDecision, StoreReader

@@ -24,7 +24,7 @@ from protocol.game import DEFAULT_GAME, load_game
 from protocol.hands import hand_cards
 from protocol.state import CALL, FOLD, Deal, Raise, action_text, can_fold, payoffs, raise_bounds, start
 from protocol.wire import MatchState, board_text, deal_text, read_betting, view
-from strategies.off_tree import count_off_tree
+from strategies.players.off_tree import count_off_tree
 from strategies.policy import Origin, Policy, RaiseBetween, alike, round_columns
 from strategies.store import SCHEMA_VERSION, MatchStore, StoreError, StoreReader
 

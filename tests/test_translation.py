@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from blueprints.translation import fraction, raise_to, smaller_probability, translate
-from strategies.blueprint import draw_of
 from strategies.draws import Draws
+from strategies.players.blueprint import draw_of
 
 sizes = st.floats(0, 400, allow_nan=False)
 

@@ -42,7 +42,7 @@ def run_command(options: argparse.Namespace) -> int:
     from blueprints.learned.training import import_torch, learn
     from blueprints.values.rollouts import FACTOR, Rollouts
     from machine.revision import git_revision
-    from strategies.suitable import check_searchable
+    from strategies.requirements import check_searchable
 
     if options.flops < _LEAST_FLOPS:
         raise ConfigError(f"--flops {options.flops}: expected at least {_LEAST_FLOPS}")

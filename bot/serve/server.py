@@ -30,7 +30,7 @@ from bot.serve.pool import Patience, Pool
 from machine.errors import ConfigError, quote
 from protocol.game import load_game
 
-_IMPORTED: Final = ("strategies.blueprint", "blueprints.cards.kernels.places")
+_IMPORTED: Final = ("strategies.players.blueprint", "blueprints.cards.kernels.places")
 _REMEMBERED: Final = 1000
 """So many matches that are over stay in the list."""
 

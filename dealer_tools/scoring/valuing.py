@@ -57,8 +57,8 @@ def values_at_once(holdings: Holdings, file: Path | None = None) -> tuple[Values
     """
     from blueprints.shipped import tables_folder
     from blueprints.values.bucket_values import has_worths
+    from strategies.requirements import open_blueprint
     from strategies.settings import LookupSettings
-    from strategies.suitable import open_blueprint
 
     try:
         blueprint = open_blueprint(holdings.game, LookupSettings(file=str(file) if file else ""))
@@ -75,8 +75,8 @@ def values_at_once(holdings: Holdings, file: Path | None = None) -> tuple[Values
 def _blueprint(asked: str | None, file: Path | None, holdings: Holdings) -> Values | None:
     """The blueprint's values; None if there is no blueprint for this game and nobody asked for one."""
     from blueprints.shipped import tables_folder
+    from strategies.requirements import open_blueprint
     from strategies.settings import LookupSettings
-    from strategies.suitable import open_blueprint
 
     try:
         blueprint = open_blueprint(holdings.game, LookupSettings(file=str(file) if file else ""))

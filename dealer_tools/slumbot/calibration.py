@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from dealer_tools.formats.records import PlayedHand
 from protocol.game import Position
-from strategies.baselines import AlwaysFold
+from strategies.players.baselines import AlwaysFold
 
 AGENT: Final = AlwaysFold.name
 SMALL_BLIND_CHIPS: Final = -50.0

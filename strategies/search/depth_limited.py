@@ -40,8 +40,8 @@ from protocol.hands import hand_classes_array, hands_of
 from protocol.state import CALL, Action, State, apply, start
 from solver.depth_limited import LimitedSolver
 from solver.menu import Menu, menu_text, parse_menu
-from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup
 from strategies.policy import Origin, Policy
 from strategies.search.actions import with_played
 from strategies.search.answer import answer

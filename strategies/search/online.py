@@ -20,13 +20,13 @@ from collections.abc import Container
 from typing import Generic, Self, TypeVar
 
 from protocol.game import Game
-from strategies.baselines import check_or_fold
 from strategies.draws import Draws
+from strategies.players.baselines import check_or_fold
 from strategies.policy import Policy
+from strategies.requirements import check_searchable
 from strategies.search.memory import Known, Memory
 from strategies.search.settings import SearchSettings
 from strategies.strategy import Budget, Spot, Strategy
-from strategies.suitable import check_searchable
 
 Settings = TypeVar("Settings", bound=SearchSettings)
 

@@ -14,8 +14,8 @@ from protocol.game import DEFAULT_GAME, load_game
 from protocol.state import start
 from protocol.wire import read_betting
 from solver.subgame import Storage
-from strategies.baselines import AlwaysCall
 from strategies.draws import Draws
+from strategies.players.baselines import AlwaysCall
 from strategies.policy import check_policy
 from strategies.search.nested import NestedSearch
 from strategies.search.settings import Effort, MenuRule, NestedSettings

@@ -22,13 +22,13 @@ from machine.errors import ConfigError
 from protocol.errors import BlueprintError
 from protocol.game import Game
 from protocol.state import Action, start
-from strategies.baselines import check_or_fold
 from strategies.draws import Draws
-from strategies.off_tree import off_tree_details
+from strategies.players.baselines import check_or_fold
+from strategies.players.off_tree import off_tree_details
 from strategies.policy import SCALE, Origin, Policy
+from strategies.requirements import open_blueprint
 from strategies.settings import LookupSettings
 from strategies.strategy import Budget, Spot
-from strategies.suitable import open_blueprint
 
 _ROUTE: Final = "blueprint"
 _BITS: Final = 53

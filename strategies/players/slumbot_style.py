@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from protocol.game import Game
 from protocol.state import Action
-from strategies.blueprint import BlueprintLookup
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup
+from strategies.players.processing import processed
 from strategies.policy import Policy
-from strategies.processing import processed
 from strategies.settings import SlumbotStyleSettings
 from strategies.strategy import Budget, Spot
 

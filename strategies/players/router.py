@@ -27,15 +27,15 @@ from typing import Final, Protocol
 
 from blueprints.lookup import Lookup
 from protocol.game import STREET_NAMES, Game
-from strategies.blueprint import BlueprintLookup, draw_of
 from strategies.draws import Draws
+from strategies.players.blueprint import BlueprintLookup, draw_of
+from strategies.players.processing import processed
 from strategies.policy import FALLBACK, Policy
-from strategies.processing import processed
+from strategies.requirements import check_searchable
 from strategies.search.depth_limited import LimitedSearch
 from strategies.search.nested import NestedSearch
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
-from strategies.suitable import check_searchable
 
 _BLUEPRINT: Final = "blueprint"
 _NO_BETS: Final = "-"

@@ -1,0 +1,1 @@
+"""What agents of ours decide by; those that search stand on `strategies.search`."""
