@@ -66,7 +66,7 @@ class Load:
             self.latencies.append(now_s - due_s)
 
 
-class Dealer(asyncio.Protocol):
+class LoadDealer(asyncio.Protocol):
     """One connection."""
 
     def __init__(self, load: Load, number: int) -> None:
@@ -146,7 +146,7 @@ class Dealer(asyncio.Protocol):
 
 async def deal(connections: int, seconds: float, rate: float) -> None:
     load, loop = Load(connections, seconds, rate), asyncio.get_running_loop()
-    dealers = [Dealer(load, number) for number in range(connections)]
+    dealers = [LoadDealer(load, number) for number in range(connections)]
     servers = [await loop.create_server(lambda each=each: each, "127.0.0.1", 0) for each in dealers]  # type: ignore[misc]
     print(json.dumps([server.sockets[0].getsockname()[1] for server in servers]), flush=True)
     await load.all_here.wait()

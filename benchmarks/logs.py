@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from dealer_tools.formats import acpc, phh, slumbot
-from dealer_tools.formats.records import PlayedHand, Session
+from dealer_tools.formats.records import PlayedHand, RecordedSession
 from protocol.dealing import CardStream
 from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.log import HandRecord
@@ -53,7 +53,7 @@ def _cpu_s(work: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
-def _session(game: Game, hands: int, size: Callable[[Random, State, int, int], int]) -> Session:
+def _session(game: Game, hands: int, size: Callable[[Random, State, int, int], int]) -> RecordedSession:
     rng, stream, played = Random(1), CardStream(game, 1), []
     for hand in range(hands):
         deal, state = stream.deal(), start(game)
@@ -62,7 +62,7 @@ def _session(game: Game, hands: int, size: Callable[[Random, State, int, int], i
         seen = deal._replace(board=deal.board[: game.board_cards_by(state.street)])
         names = _NAMES if hand % 2 == 0 else _NAMES[::-1]
         played.append(PlayedHand(f"hand {hand}", HandRecord(hand, state, seen, payoffs(state, deal), names)))
-    return Session("benchmark", game, _NAMES, tuple(played))
+    return RecordedSession("benchmark", game, _NAMES, tuple(played))
 
 
 def _action(rng: Random, state: State, size: Callable[[Random, State, int, int], int]) -> Action:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from dealer_tools.match import play_match
-from dealer_tools.plan import Plan
+from dealer_tools.plan import MatchPlan
 from protocol.game import DEFAULT_GAME, load_game
 from protocol.log import Limits
 
@@ -38,7 +38,7 @@ def _hands_per_second(seed: int) -> float:
     """From the dealer's first message to its last, as its message record has them."""
     game = load_game(DEFAULT_GAME).game
     agents = ("always-call", "always-call")
-    plan = Plan(DEFAULT_GAME, game, agents, ("A", "B"), _HANDS, seed, False, Limits())
+    plan = MatchPlan(DEFAULT_GAME, game, agents, ("A", "B"), _HANDS, seed, False, Limits())
     with tempfile.TemporaryDirectory() as folder:
         play_match(plan, Path(folder))
         messages = (Path(folder) / "match" / "match.messages").read_text()

@@ -30,8 +30,8 @@ import numpy as np
 
 from benchmarks.machine import Elsewhere, copy_s, product_s
 from bot.solve.endgames import read_endgame
-from bot.solve.progress import Estimate, Goal
-from bot.solve.spots import Spot, root_state, spot_of_endgame
+from bot.solve.progress import Goal, TimeEstimate
+from bot.solve.spots import SolveSpot, root_state, spot_of_endgame
 from machine.cores import available_cores
 from machine.errors import ConfigError
 from machine.progress import duration_text, short
@@ -54,7 +54,7 @@ _CACHED_RUNS = 3
 Report = dict[str, Any]
 
 
-def run(spots: dict[str, Spot], goal_s: float, measure_s: float, compilation: bool) -> Report:
+def run(spots: dict[str, SolveSpot], goal_s: float, measure_s: float, compilation: bool) -> Report:
     """Of endgames by name: at most `goal_s` to reach an exploitability, `measure_s` for each time."""
     elsewhere = Elsewhere()
     compiling = _compiling() if compilation else None
@@ -76,7 +76,7 @@ def run(spots: dict[str, Spot], goal_s: float, measure_s: float, compilation: bo
     }
 
 
-def load_spots(folder: Path) -> dict[str, Spot]:
+def load_spots(folder: Path) -> dict[str, SolveSpot]:
     """The endgames of a folder, by name."""
     paths = sorted(folder.glob("*.txt")) if folder.is_dir() else []
     if not paths:
@@ -84,13 +84,13 @@ def load_spots(folder: Path) -> dict[str, Spot]:
     return {path.stem: spot_of_endgame(read_endgame(path), LIBRATUS) for path in paths}
 
 
-def make_subgame(spot: Spot, storage: Storage) -> Subgame:
+def make_subgame(spot: SolveSpot, storage: Storage) -> Subgame:
     """As `paratus solve` makes it."""
     ranges = [weights.astype(np.float64) / most for weights, most in zip(spot.ranges, spot.largest, strict=True)]
     return Subgame(root_state(spot), spot.board, ranges, spot.menu, storage=storage)
 
 
-def _endgame(name: str, spot: Spot, goal_s: float, measure_s: float) -> Report:
+def _endgame(name: str, spot: SolveSpot, goal_s: float, measure_s: float) -> Report:
     report: Report = {}
     for kind, storage in STORAGES.items():
         subgame = make_subgame(spot, storage)
@@ -138,7 +138,7 @@ def _goals(title: str, subgame: Subgame, most_s: float) -> Report:
     solver, spent, left = Solver(subgame, threads=1), 0.0, list(_GOALS_MBB)
     reached: dict[str, Report | None] = {str(goal): None for goal in left}
     least: Report = {"mbb": math.inf, "iterations": 1}
-    estimate = Estimate(Goal(_GOALS_MBB[-1] * subgame.unit / 1000, None, most_s))
+    estimate = TimeEstimate(Goal(_GOALS_MBB[-1] * subgame.unit / 1000, None, most_s))
     told = time.monotonic()
     while left and spent < most_s and solver.iterations <= max(_SURE, 2 * least["iterations"]):
         begun = time.perf_counter()

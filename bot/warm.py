@@ -20,7 +20,7 @@ TABLES_MB: Final = 350.0
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WarmPart:
     """Something that takes long the first time."""
 
     prepare: Callable[[bool], None]
@@ -147,11 +147,11 @@ def _agent_state() -> str:
     return "cold: the first start compiles, a minute or two; or `paratus warm agent`"
 
 
-PARTS: Final[dict[str, Part]] = {
-    "ranking": Part(lambda required: _step("hand ranking", warm_up), _ranking_state),
-    "blueprint": Part(_blueprint, _blueprint_state),
-    "solver": Part(_solver, _solver_state),
-    "agent": Part(_agent, _agent_state),
+PARTS: Final[dict[str, WarmPart]] = {
+    "ranking": WarmPart(lambda required: _step("hand ranking", warm_up), _ranking_state),
+    "blueprint": WarmPart(_blueprint, _blueprint_state),
+    "solver": WarmPart(_solver, _solver_state),
+    "agent": WarmPart(_agent, _agent_state),
 }
 
 

@@ -41,7 +41,7 @@ _MOST_HANDS: Final = 1_500
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class ExactValues:
     """In chips a hand."""
 
     best_response: tuple[float, float]
@@ -104,10 +104,10 @@ class Exact:
         self._signs: dict[tuple[Card, ...], F64] = {}
         self._asked: dict[tuple[str, tuple[Card, ...]], Policy] = {}
 
-    def values(self) -> Values:
+    def values(self) -> ExactValues:
         """Of both best responses, and of the agent against itself."""
         first, second = (self._pass(Position(seat), best=True) for seat in (0, 1))
-        return Values((first, second), self._pass(Position(0), best=False))
+        return ExactValues((first, second), self._pass(Position(0), best=False))
 
     def _pass(self, seat: Position, *, best: bool) -> float:
         everyone = np.ones(len(self._hands))

@@ -27,7 +27,7 @@ from typing import Any, Final
 from dealer_tools.agents import agents_help
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
-from dealer_tools.plan import Own, Plan, check_folder, check_plan, entrant, name_agents
+from dealer_tools.plan import MatchPlan, Own, check_folder, check_plan, entrant, name_agents
 from dealer_tools.results import Leg, MatchError, estimates, read_values
 from dealer_tools.stores import complete_store
 from dealer_tools.tail import Tail, last_line
@@ -87,7 +87,7 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _make_plan(options: argparse.Namespace) -> Plan:
+def _make_plan(options: argparse.Namespace) -> MatchPlan:
     parsed = load_game(options.game)
     for warning in parsed.warnings:
         print(f"WARNING: {warning}", file=sys.stderr)
@@ -101,10 +101,12 @@ def _make_plan(options: argparse.Namespace) -> Plan:
         raise ConfigError(f"--duplicate: {options.game} is played by {len(agents)}: expected a game for two")
     names = name_agents(agents)
     limits = Limits(options.t_response, options.t_hand, options.t_per_hand)
-    return Plan(options.game, parsed.game, agents, tuple(names), options.hands, options.seed, options.duplicate, limits)
+    return MatchPlan(
+        options.game, parsed.game, agents, tuple(names), options.hands, options.seed, options.duplicate, limits
+    )
 
 
-def play_match(plan: Plan, folder: Path, patience_s: float = 0.0) -> dict[str, Any]:
+def play_match(plan: MatchPlan, folder: Path, patience_s: float = 0.0) -> dict[str, Any]:
     """Play what is left of a match in `folder`; returns what `result.json` holds.
 
     `patience_s` is how long to wait for whoever plays it already.
@@ -128,7 +130,7 @@ def play_match(plan: Plan, folder: Path, patience_s: float = 0.0) -> dict[str, A
         os.close(lock)
 
 
-def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, before: int) -> None:
+def _play_leg(plan: MatchPlan, leg: Leg, folder: Path, lock: int, bar: HandsBar, before: int) -> None:
     """Play a leg from wherever its files say it stands."""
     folder.mkdir(exist_ok=True)
     log, messages = folder / "match.log", folder / "match.messages"
@@ -156,7 +158,7 @@ def _play_leg(plan: Plan, leg: Leg, folder: Path, lock: int, bar: HandsBar, befo
     _refuse_warnings(messages, leg)
 
 
-def _dealer_command(plan: Plan, leg: Leg) -> list[str]:
+def _dealer_command(plan: MatchPlan, leg: Leg) -> list[str]:
     """To be run in the leg's folder: so logs do not say where that is, and its name may have blanks."""
     limits = plan.limits
     return [
@@ -167,7 +169,7 @@ def _dealer_command(plan: Plan, leg: Leg) -> list[str]:
     ]
 
 
-def _renew_header(plan: Plan, log: Path) -> None:
+def _renew_header(plan: MatchPlan, log: Path) -> None:
     """The first line of a log that was begun when it still named the folder, as the dealer will write it."""
     if not log.exists():
         return
@@ -180,7 +182,7 @@ def _renew_header(plan: Plan, log: Path) -> None:
         temporary.replace(log)
 
 
-def _bot_command(plan: Plan, leg: Leg, name: str, port: str, folder: Path, game_file: Path) -> list[str]:
+def _bot_command(plan: MatchPlan, leg: Leg, name: str, port: str, folder: Path, game_file: Path) -> list[str]:
     number = plan.names.index(name)
     agent = plan.agents[number]
     if not is_agent(agent):
@@ -273,7 +275,7 @@ def _check_players(children: Children, folder: Path, dealer: subprocess.Popen[by
             raise MatchError(f"{name} ended with exit code {code}: {last_line(folder / f'{name}.out')}")
 
 
-def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
+def _result(plan: MatchPlan, folder: Path, seconds: float) -> dict[str, Any]:
     legs = [read_values(folder / leg.name / "match.log", plan.game, leg.players, plan.hands) for leg in plan.legs]
     rates = estimates(plan.game, legs)
     return {
@@ -297,7 +299,7 @@ def _result(plan: Plan, folder: Path, seconds: float) -> dict[str, Any]:
 _NO_RECORD: Final = {"fallbacks": None, "by_blueprint": None, "hands_from_log": None}
 
 
-def _record(plan: Plan, folder: Path, name: str) -> dict[str, Any]:
+def _record(plan: MatchPlan, folder: Path, name: str) -> dict[str, Any]:
     """The stores of an agent of ours, made complete: decisions that were replaced, and hands added from the log."""
     fallbacks = added = 0
     by_blueprint: Counter[str] = Counter()

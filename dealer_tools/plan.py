@@ -35,7 +35,7 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MatchPlan:
     """What is to be played."""
 
     game_name: str
@@ -134,7 +134,7 @@ def check_folder(folder: Path) -> None:
         raise ConfigError(f"--out {folder}: holds files, but no match: expected a new or an empty folder")
 
 
-def check_plan(plan: Plan, folder: Path) -> None:
+def check_plan(plan: MatchPlan, folder: Path) -> None:
     """Write the plan into a new folder, or refuse one that holds another."""
     path, wanted = folder / "plan.json", plan.as_json()
     if not path.exists():

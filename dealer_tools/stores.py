@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from dealer_tools.plan import Plan
+from dealer_tools.plan import MatchPlan
 from dealer_tools.results import MatchError
 from protocol.game import Game, Position
 from protocol.log import HandRecord, LogError, parse_state_line
@@ -24,7 +24,7 @@ from strategies.store import MatchStore, StoreReader
 from strategies.strategy import Budget
 
 
-def complete_store(path: Path, log: Path, plan: Plan, player: str) -> int:
+def complete_store(path: Path, log: Path, plan: MatchPlan, player: str) -> int:
     """Add the finished hands of `log` that the store of `player` lacks; returns how many these were.
 
     Who that is says the plan: a store is no reason to run code.

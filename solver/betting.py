@@ -47,7 +47,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Layout):
+class ForestPart(Layout):
     """Some trees of a street; see the head of this file."""
 
     nodes: tuple[Node, ...]
@@ -60,7 +60,7 @@ class Part(Layout):
 class Forest:
     """The trees of one street. Its nodes and edges are those of its parts, one part after another."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ForestPart, ...]
     nodes: tuple[Node, ...]
     player: I32
     """[node] who acts."""
@@ -145,7 +145,7 @@ class _Grower:
         self._next: list[State] = []
         self._all_ins: list[float] = []
 
-    def grow(self, roots: Sequence[State], earlier_all_ins: tuple[float, ...]) -> Part:
+    def grow(self, roots: Sequence[State], earlier_all_ins: tuple[float, ...]) -> ForestPart:
         first = [self._node(state) for state in roots]
         waiting = list(first)
         for node in waiting:
@@ -201,7 +201,7 @@ class _Grower:
             return "next", len(self._next) - 1
         return None
 
-    def _number(self, nodes: list[Node], num_roots: int, earlier_all_ins: tuple[float, ...]) -> Part:
+    def _number(self, nodes: list[Node], num_roots: int, earlier_all_ins: tuple[float, ...]) -> ForestPart:
         shown = [*self._showdowns, *earlier_all_ins]
         showdown_lanes, fold_lanes = padded(len(shown)), padded(len(self._folds))
         begin = {
@@ -224,7 +224,7 @@ class _Grower:
         ]
         players = [int(node.state.actor or 0) for node in nodes]
         edge, edges = number_edges(players, counts)
-        return Part(
+        return ForestPart(
             nodes=tuple(nodes),
             num_roots=num_roots,
             player=np.array(players, np.int32),

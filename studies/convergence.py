@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.machine import revision
 from benchmarks.solver import load_spots, make_subgame
-from bot.solve.spots import Spot
+from bot.solve.spots import SolveSpot
 from machine.errors import ConfigError
 from machine.files import whole_file
 from machine.progress import duration_text
@@ -102,7 +102,7 @@ def checkpoints(last: int) -> list[int]:
 # Solving
 
 
-def _run_all(spots: dict[str, Spot], known: Curves, file: Path, last: int, threads: int | None) -> None:
+def _run_all(spots: dict[str, SolveSpot], known: Curves, file: Path, last: int, threads: int | None) -> None:
     """Every curve that is not in `known`, small endgames first; the file is written after each."""
     prices = {name: make_subgame(spot, Storage()).price.pairs for name, spot in spots.items()}
     jobs = [
@@ -135,7 +135,7 @@ def _reached(known: Curves, name: str, curve: Curve) -> int:
     return max(map(int, points), default=0)
 
 
-def _curve(spot: Spot, curve: Curve, last: int, threads: int | None) -> Iterator[tuple[int, float]]:
+def _curve(spot: SolveSpot, curve: Curve, last: int, threads: int | None) -> Iterator[tuple[int, float]]:
     """Iterations and exploitability in mbb/g; first that of uniform play."""
     solver = Solver(
         make_subgame(spot, Storage(curve.bits)),

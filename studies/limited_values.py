@@ -54,7 +54,7 @@ from solver.gadgets import Gadget
 from solver.menu import Menu, menu_text, parse_menu
 from solver.subgame import Subgame
 from studies.known_leaves import KnownFlops, biased, generated, solved
-from studies.search_tables.bets import Method, NestedPlay, Sizes, opponent_mbb
+from studies.search_tables.bets import BetMethod, NestedPlay, Sizes, opponent_mbb
 from studies.search_tables.games import Field, flop_holdem, whole
 from studies.search_tables.nested import Departure, normalised
 from studies.search_tables.translation import Translation, pseudo_harmonic
@@ -117,7 +117,7 @@ class LimitedPlay(NestedPlay):
 
     def __init__(self, field: Field, averages: tuple[F32, F32], strategies: dict[str, F64]) -> None:
         """`strategies` are ours before the flop after the third bet: by betting, [action, hand]."""
-        super().__init__(field, OneBet(), US, averages, Method(Form.RESOLVE), ALGORITHM, ITERATIONS)
+        super().__init__(field, OneBet(), US, averages, BetMethod(Form.RESOLVE), ALGORITHM, ITERATIONS)
         self._strategies = strategies
 
     def _search(self, departure: Departure, board: Sequence[Card]) -> Whole | None:
@@ -141,7 +141,7 @@ class LimitedPlay(NestedPlay):
         return solver
 
 
-class Experiment:
+class ValuesExperiment:
     """The game, and what all rows need."""
 
     def __init__(self, ranks: int = RANKS, suits: int = SUITS, iterations: int = ITERATIONS) -> None:
@@ -244,7 +244,7 @@ def by_bucket(solver: Whole, tree: BettingTree, cards: ExactCards, game: Game) -
 # --- Rows -----------------------------------------------------------------------------------------------------------
 
 
-def rows_of(experiment: Experiment, searched: int = SEARCHED) -> dict[str, Callable[[], Row]]:
+def rows_of(experiment: ValuesExperiment, searched: int = SEARCHED) -> dict[str, Callable[[], Row]]:
     """All of them by name."""
 
     def blueprint() -> Row:
@@ -293,7 +293,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--picture", metavar="FILE", type=Path, help="an SVG to write")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    rows, known = rows_of(Experiment()), dict[str, Row]()
+    rows, known = rows_of(ValuesExperiment()), dict[str, Row]()
     begun, done = time.monotonic(), 0
     for number, (name, compute) in enumerate(rows.items()):
         path = options.out / f"{name}.json"

@@ -84,7 +84,7 @@ Numbered = tuple[int, PlayedHand, State]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RouteJob:
     """What a process must know to play spots."""
 
     against: str
@@ -114,7 +114,7 @@ def main() -> int:
     options = parser.parse_args()
     kinds = tuple(options.kinds.split(","))
     iterations = {"flop": options.flop_iterations, "turn": options.turn_iterations, "river": options.iterations}
-    job = Job(options.against, options.street, kinds, iterations, options.cards, options.seed)
+    job = RouteJob(options.against, options.street, kinds, iterations, options.cards, options.seed)
     try:
         _check_kinds(kinds)
         spots, share = _spots(options.folders, job, options.spots)
@@ -139,7 +139,7 @@ def _check_kinds(kinds: Sequence[str]) -> None:
             raise ScoreError(f"--kinds: {quote(kind)}: expected some of {', '.join(known)}")
 
 
-def _rows(job: Job, spots: Sequence[Numbered], cores: int, path: Path | None) -> list[Row]:
+def _rows(job: RouteJob, spots: Sequence[Numbered], cores: int, path: Path | None) -> list[Row]:
     """A row for each spot, printed when it is there; what the file has is not computed again."""
     lots = [Lot(place, spot) for place, spot in enumerate(spots)]
     workers = workers_for(WorkerSpec(_player, job, "plays spots"), cores)
@@ -153,7 +153,7 @@ def _rows(job: Job, spots: Sequence[Numbered], cores: int, path: Path | None) ->
     return found
 
 
-def _journal(job: Job, spots: Sequence[Numbered]) -> JournalFormat[Row]:
+def _journal(job: RouteJob, spots: Sequence[Numbered]) -> JournalFormat[Row]:
     """Of rows in the order of their spots; there may be more than are asked for."""
 
     def decode(place: int, row: Row) -> tuple[Key, Row]:
@@ -167,7 +167,7 @@ def _journal(job: Job, spots: Sequence[Numbered]) -> JournalFormat[Row]:
     )  # fmt: skip
 
 
-def _player(job: Job) -> Callable[[Numbered], Row]:
+def _player(job: RouteJob) -> Callable[[Numbered], Row]:
     logging.disable(logging.WARNING)  # of ranges that no model expected
     game = load_game(DEFAULT_GAME).game
     ours = {kind: make_strategy(_US, game, _settings(kind, job.street, job.iterations)) for kind in job.kinds}
@@ -203,7 +203,7 @@ def _settings(kind: str, begins: str, iterations: dict[str, int]) -> StrategySet
     )
 
 
-def _spots(folders: Sequence[Path], job: Job, count: int) -> tuple[list[Numbered], float]:
+def _spots(folders: Sequence[Path], job: RouteJob, count: int) -> tuple[list[Numbered], float]:
     """From hands in which we decided on the street, none of our decisions a fallback.
 
     And what share of all hands comes to such a decision.

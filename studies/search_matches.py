@@ -23,13 +23,13 @@ from typing import Any, Final
 
 from benchmarks.machine import cpu
 from dealer_tools.match import play_match
-from dealer_tools.plan import Plan
+from dealer_tools.plan import MatchPlan
 from protocol.game import DEFAULT_GAME, STREET_NAMES, load_game
 from protocol.log import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MatchSpec:
     """One match of the agent."""
 
     opponent: str
@@ -39,11 +39,11 @@ class Match:
 
 _PATIENT: Final = Limits(response_ms=5_000, hand_ms=20_000, per_hand_ms=250)
 _MATCHES: Final = {
-    "nested": (Match("random", 2000, _PATIENT), Match("always-call", 2000, _PATIENT)),
+    "nested": (MatchSpec("random", 2000, _PATIENT), MatchSpec("always-call", 2000, _PATIENT)),
     "paratus": (
-        Match("random", 200, Limits(response_ms=7_000, hand_ms=20_000, per_hand_ms=3_000)),
-        Match("random", 5000, Limits(response_ms=500, hand_ms=10_000, per_hand_ms=150)),
-        Match("random", 5000, Limits(response_ms=50, hand_ms=10_000, per_hand_ms=200)),
+        MatchSpec("random", 200, Limits(response_ms=7_000, hand_ms=20_000, per_hand_ms=3_000)),
+        MatchSpec("random", 5000, Limits(response_ms=500, hand_ms=10_000, per_hand_ms=150)),
+        MatchSpec("random", 5000, Limits(response_ms=50, hand_ms=10_000, per_hand_ms=200)),
     ),
 }
 _TITLES: Final = {"nested": "Nested search through the dealer", "paratus": "The default agent through the dealer"}
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     results = []
     for number, match in enumerate(_MATCHES[options.agent]):
         names, hands = (options.agent, match.opponent), min(match.hands, options.hands or match.hands)
-        plan = Plan(DEFAULT_GAME, game, names, names, hands, 40 + number, False, match.limits)
+        plan = MatchPlan(DEFAULT_GAME, game, names, names, hands, 40 + number, False, match.limits)
         folder = options.out / f"{match.opponent}-{match.limits.response_ms}-{hands}"
         results.append((play_match(plan, folder), folder))
     print("\n".join(_page(options.agent, results)))

@@ -9,7 +9,7 @@ from blueprints.cards import centroids
 from blueprints.cards.centroids import Centroids, build_centroids
 from blueprints.cards.features import river_strengths
 from blueprints.cards.settings import CardSettings
-from blueprints.cards.work import Work
+from blueprints.cards.work import PieceWork
 from protocol.arrays import U16
 
 SMALL = CardSettings(flop=40, turn=50, river=30, quantiles=8, sample=4000, starts=2, rounds=10)
@@ -18,7 +18,7 @@ SMALL = CardSettings(flop=40, turn=50, river=30, quantiles=8, sample=4000, start
 @lru_cache(maxsize=1)
 def rivers() -> U16:
     """The strengths of all hands on all rivers."""
-    work = Work()
+    work = PieceWork()
     return river_strengths(work)
 
 

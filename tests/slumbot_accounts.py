@@ -13,9 +13,9 @@ from typing import Any
 from dealer_tools.formats.slumbot import read_betting, slumbot_game
 from dealer_tools.slumbot.emulator import Emulator
 from dealer_tools.slumbot.faults import Faults, parse_faults
-from dealer_tools.slumbot.record import Record
-from dealer_tools.slumbot.server import Server
-from dealer_tools.slumbot.session import Ended, Session
+from dealer_tools.slumbot.record import SlumbotRecord
+from dealer_tools.slumbot.server import SlumbotServer
+from dealer_tools.slumbot.session import Ended, SlumbotSession
 from dealer_tools.slumbot.settings import SlumbotSettings
 from strategies.agents import Agent
 from strategies.registry import open_agent
@@ -60,15 +60,15 @@ def play(
     game = slumbot_game()
     opened = [open_agent(agent, game) for agent in agents]
 
-    async def run() -> tuple[Ended, Server]:
+    async def run() -> tuple[Ended, SlumbotServer]:
         emulator = Emulator(opened[1], seed=seed, baseline=baseline, user=emulator_user, tell=events.append)
-        server = Server(emulator, Faults(parse_faults(faults), seed, delay_s), events.append)
+        server = SlumbotServer(emulator, Faults(parse_faults(faults), seed, delay_s), events.append)
         try:
             base = await server.start("127.0.0.1", 0)
             chosen = SlumbotSettings(**{**FAST, "base": base, "seed": seed, **settings})
             ours = list(players) or [opened[0]] * chosen.concurrency
-            with Record(folder, agents[0], opened[0].identity()) as record:
-                return await Session(chosen, ours, record, password, said.append).play(hands), server
+            with SlumbotRecord(folder, agents[0], opened[0].identity()) as record:
+                return await SlumbotSession(chosen, ours, record, password, said.append).play(hands), server
         finally:
             await server.close()
 

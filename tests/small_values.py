@@ -6,7 +6,7 @@ import numpy as np
 from small_matches import Play, actions_of, probability_of
 
 from dealer_tools.scoring.holdings import Holdings
-from dealer_tools.scoring.values import Side, mean_over_cards, missing_cards
+from dealer_tools.scoring.values import KnownSide, mean_over_cards, missing_cards
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.state import Deal, State, apply, payoffs
@@ -19,19 +19,19 @@ class RandomValues:
 
     def __init__(self, holdings: Holdings, scale: float = 1.0, shift: float = 0.0) -> None:
         self._holdings, self._scale, self._shift = holdings, scale, shift
-        self._known: dict[tuple[Side, str, tuple[Card, ...]], F64] = {}
+        self._known: dict[tuple[KnownSide, str, tuple[Card, ...]], F64] = {}
 
-    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def at(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         return self._scale * self._normal(side, state.betting, tuple(sorted(board))) + self._shift
 
-    def _normal(self, side: Side, betting: str, board: tuple[Card, ...]) -> F64:
+    def _normal(self, side: KnownSide, betting: str, board: tuple[Card, ...]) -> F64:
         key = side, betting, board
         if key not in self._known:
             rng = np.random.default_rng([side.position, side.theirs, *betting.encode(), 99, *board])
             self._known[key] = rng.normal(size=len(self._holdings.hands))
         return self._known[key]
 
-    def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def before(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         missing = missing_cards(state, board)
         return mean_over_cards(self._holdings, side, board, missing, lambda whole: self.at(side, state, whole))
 
@@ -43,9 +43,9 @@ class TrueValues:
 
     def __init__(self, holdings: Holdings, plays: tuple[Play, Play]) -> None:
         self._holdings, self._plays = holdings, plays
-        self._known: dict[tuple[Side, str, tuple[Card, ...]], F64] = {}
+        self._known: dict[tuple[KnownSide, str, tuple[Card, ...]], F64] = {}
 
-    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def at(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         key = side, state.betting, board
         if key not in self._known:
             self._known[key] = np.array(
@@ -53,11 +53,11 @@ class TrueValues:
             )
         return self._known[key]
 
-    def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def before(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         missing = missing_cards(state, board)
         return mean_over_cards(self._holdings, side, board, missing, lambda whole: self.at(side, state, whole))
 
-    def _value(self, side: Side, state: State, board: tuple[Card, ...], mine: int) -> float:
+    def _value(self, side: KnownSide, state: State, board: tuple[Card, ...], mine: int) -> float:
         holdings = self._holdings
         hands = {side.position: holdings.hands[mine], 1 - side.position: holdings.hands[side.theirs]}
         if set(hands[0]) & set(hands[1]) or set(board) & {*hands[0], *hands[1]}:

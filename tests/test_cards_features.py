@@ -35,7 +35,7 @@ from blueprints.cards.kernels.nearest import GRID
 from blueprints.cards.kernels.quantiles import exchanges
 from blueprints.cards.kernels.strengths import DEAD, FULL, RIVER_STRENGTH, TURN_STRENGTH, stretched
 from blueprints.cards.settings import CardSettings
-from blueprints.cards.work import Work
+from blueprints.cards.work import PieceWork
 from protocol.cards import NUM_CARDS, parse_cards
 from protocol.hands import NUM_CLASSES, SUIT_PERMUTATIONS, hand_cards, hand_class, parse_class, parse_hand
 from protocol.kernels import rank_hands
@@ -74,7 +74,7 @@ def _from_table(table, street, board, hand):
 
 @lru_cache(maxsize=1)
 def _turns():
-    work = Work()
+    work = PieceWork()
     return turn_strengths(rivers(), SCALE, work)
 
 
@@ -88,7 +88,7 @@ def _features(street, board, hands, chosen=SETTINGS, opponents=OPPONENTS):
     """The rows of some hands on a board, of whole numbers."""
     places = live_hands(board).tolist()
     picks = np.array([[places.index(parse_hand(hand)) for hand in hands]], np.int16)
-    work = Work(1)
+    work = PieceWork(1)
     points = _made(chosen, tuple(opponents)).sample(street, np.array([sorted(board)], np.uint8), picks, work)
     return points.rows().astype(int)
 

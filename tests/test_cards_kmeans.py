@@ -10,7 +10,7 @@ from scipy.cluster.vq import kmeans2, vq
 
 from blueprints.cards.kmeans import PART, assign, cluster
 from blueprints.cards.points import points_of
-from blueprints.cards.work import Work
+from blueprints.cards.work import PieceWork
 
 
 def _cloud(seed, count, dimensions, clumps=12):
@@ -27,7 +27,7 @@ def _spent(rows, weights, centres):
 
 
 def _cluster(rows, weights, count, *, threads=2, seed=1, starts=2, rounds=30):
-    work = Work(threads)
+    work = PieceWork(threads)
     return cluster(points_of(rows), weights, count, starts=starts, rounds=rounds, seed=[seed], work=work)
 
 
@@ -39,7 +39,7 @@ def test_the_nearest_centre_is_the_first_at_the_least_distance(seed, count, cent
     low, high = (-1, 2) if coarse else (-512, 513)
     rows = draws.integers(low, high, (count, dimensions)).astype(np.int16)
     middles = draws.integers(low, high, (centres, dimensions)).astype(np.int16)
-    work = Work(2)
+    work = PieceWork(2)
     labels, scores = assign(points_of(rows), middles, work)
     squares = ((rows[:, None].astype(np.int64) - middles) ** 2).sum(axis=2)
     assert labels.tolist() == squares.argmin(axis=1).tolist()
@@ -49,7 +49,7 @@ def test_the_nearest_centre_is_the_first_at_the_least_distance(seed, count, cent
 
 def test_the_nearest_centres_are_scipys():
     rows, middles = _cloud(1, 20_000, 16), _cloud(2, 300, 16)
-    work = Work(2)
+    work = PieceWork(2)
     labels, _ = assign(points_of(rows), middles, work)
     theirs, distances = vq(rows.astype(np.float64), middles.astype(np.float64))
     ours = np.sqrt(((rows.astype(np.float64) - middles[labels]) ** 2).sum(axis=1))
@@ -105,7 +105,7 @@ def test_a_weight_is_as_many_points():
     rows = _cloud(8, 300, 4)
     weights = np.random.default_rng(9).integers(1, 4, 300)
     centres = rows[:7]
-    work = Work(1)
+    work = PieceWork(1)
     one = cluster(points_of(rows), weights, 5, starts=3, rounds=60, seed=[3], work=work)
     repeated = np.repeat(rows, weights, axis=0)
     assert one.spent == _spent(repeated, np.ones(len(repeated), np.int64), one.centres.astype(np.int64))
@@ -137,7 +137,7 @@ def test_more_rounds_are_no_worse():
 
 def test_progress_ends_with_nothing_left():
     seen = []
-    work = Work(2, lambda task, share, left: seen.append((task, share, left)))
+    work = PieceWork(2, lambda task, share, left: seen.append((task, share, left)))
     assert sum(work.pieces(1000, lambda begin, end: end - begin, grain=8, task="count")) == 1000
     assert [task for task, _, _ in seen] == ["count"] * len(seen)
     assert seen[0][1] == 0.0
@@ -148,7 +148,7 @@ def test_progress_ends_with_nothing_left():
 def test_progress_of_clusters_goes_from_nothing_to_all():
     seen = []
     rows = _cloud(11, PART * 40, 4)
-    work = Work(2, lambda task, share, left: seen.append((share, left)))
+    work = PieceWork(2, lambda task, share, left: seen.append((share, left)))
     cluster(points_of(rows), np.ones(len(rows), np.int64), 20, starts=2, rounds=5, seed=[1], work=work, task="clusters")
     shares = [share for share, _ in seen]
     assert shares == sorted(shares)
@@ -161,4 +161,4 @@ def test_a_failing_piece_fails_the_work():
         raise ValueError(f"{begin}")
 
     with pytest.raises(ValueError, match=r"\d+"):
-        Work(2).pieces(100, fail)
+        PieceWork(2).pieces(100, fail)

@@ -23,7 +23,7 @@ from blueprints.cards.kernels import nearest, places, rows
 from blueprints.cards.kernels import strengths as river_kernels
 from blueprints.cards.quality import _measure, quality
 from blueprints.cards.settings import CardSettings
-from blueprints.cards.work import Work
+from blueprints.cards.work import PieceWork
 from protocol.cards import CardError, parse_cards
 from protocol.errors import BlueprintError
 from protocol.hands import (
@@ -126,7 +126,7 @@ def test_buckets_are_the_nearest_centres(cards):
     for street in STREETS:
         boards = canonical_boards(BOARD_CARDS[street])[_apart(street)]
         picks = np.tile(np.arange(LIVE_HANDS[street], dtype=np.int16), (len(boards), 1))
-        work = Work(2)
+        work = PieceWork(2)
         rows = features.sample(street, boards, picks, work).rows().reshape(*picks.shape, -1)
         for board, row in zip(boards.tolist(), rows.astype(np.float64), strict=True):
             expected = ((row[:, None] - centroids.centres(street)) ** 2).sum(axis=2).argmin(axis=1)
@@ -202,7 +202,7 @@ def fake_tables(monkeypatch):
 
 
 def _open(folder, streets=(1, 2)):
-    work = Work(1)
+    work = PieceWork(1)
     return tables.open_tables(small_centroids(), folder, list(streets), work)
 
 

@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from bot import cli
 from bot.config import load_config
-from dealer_tools.experiment.plan import EXAMPLE, AgentSection, ExperimentPlan, LimitsSection, load_plan, tasks_of
+from dealer_tools.experiment.plan import EXAMPLE, AgentSection, DealerLimits, ExperimentPlan, load_plan, tasks_of
 from dealer_tools.experiment.progress import MatchProgress, Moments
 from dealer_tools.experiment.results import holm, p_value
 from dealer_tools.experiment.runner import _cores_for, _Running
@@ -82,9 +82,9 @@ def test_the_example_has_every_key_with_its_default():
     text = EXAMPLE.read_text(encoding="utf-8")
     values, plan = tomllib.loads(text), load_plan(EXAMPLE)
     assert list(values) == list(ExperimentPlan.model_fields)
-    assert list(values["limits"]) == list(LimitsSection.model_fields)
+    assert list(values["limits"]) == list(DealerLimits.model_fields)
     assert [*values["agents"][0], "settings"] == list(AgentSection.model_fields)
-    assert plan.limits == LimitsSection()
+    assert plan.limits == DealerLimits()
     assert {"", *VALUES} - {READY} == {*get_args(ExperimentPlan.model_fields["values"].annotation)}
     for model, given in ((ExperimentPlan, plan), (AgentSection, plan.agents[0])):
         for key, field in model.model_fields.items():

@@ -11,13 +11,13 @@ from protocol.hands import hands_of
 from protocol.state import start
 from solver.subgame import Place
 from studies import limited_values
-from studies.limited_values import US, Experiment, LimitedPlay, OneBet, biases, continuations
+from studies.limited_values import US, LimitedPlay, OneBet, ValuesExperiment, biases, continuations
 from studies.search_tables.nested import normalised
 
 
 @cache
-def experiment() -> Experiment:
-    return Experiment(ranks=4, suits=2, iterations=40)
+def experiment() -> ValuesExperiment:
+    return ValuesExperiment(ranks=4, suits=2, iterations=40)
 
 
 def test_the_blueprint_has_what_was_solved() -> None:

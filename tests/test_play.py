@@ -22,7 +22,7 @@ from variants import some_of
 from bot import cli
 from dealer_tools.formats.acpc import read_log
 from dealer_tools.play import luck
-from dealer_tools.play.record import Record
+from dealer_tools.play.record import SittingRecord
 from dealer_tools.play.sitting import YOU, Left, Sitting
 from dealer_tools.play.words import TypedError, action_words, entry_words, options, read_typed, story_text
 from dealer_tools.scoring.values import Equity
@@ -275,7 +275,7 @@ class Caller:
 
 def test_an_agent_that_cannot_be_played_is_replaced(tmp_path):
     key, liar, person = DrawKey(1, "play"), agent_of(Liar(), GAME), Caller(20)
-    record = Record(tmp_path / "m", liar, YOU, key)
+    record = SittingRecord(tmp_path / "m", liar, YOU, key)
     chair = Chair(liar, key)
     with pytest.raises(Left):
         Sitting(chair, record, CardStream(GAME, 1), 1.0).play(person, None)

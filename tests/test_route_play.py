@@ -137,7 +137,7 @@ def test_unknown_kinds_are_refused_in_a_line(
 
 
 def test_rows_are_kept_and_those_of_another_job_refused(tmp_path: Path) -> None:
-    job = route_play.Job("other", "river", ("blueprint", "river"), {"river": 3}, 1, 1)
+    job = route_play.RouteJob("other", "river", ("blueprint", "river"), {"river": 3}, 1, 1)
     path, played = tmp_path / "rows", came(3)
     spots = [(number, played, played.record.state) for number in (1, 2)]
     assert kept(path, job, spots) == []
@@ -160,6 +160,6 @@ def test_rows_are_kept_and_those_of_another_job_refused(tmp_path: Path) -> None:
         assert path.read_bytes() == other
 
 
-def kept(path: Path, job: route_play.Job, spots: list[route_play.Numbered]) -> list[route_play.Row]:
+def kept(path: Path, job: route_play.RouteJob, spots: list[route_play.Numbered]) -> list[route_play.Row]:
     with open_journal(path, route_play._journal(job, spots)) as journal:
         return [*journal.results.values()]

@@ -26,7 +26,7 @@ from studies.search_tables import bets, cards
 from studies.search_tables.abstract import AbstractSolver, Buckets
 from studies.search_tables.buckets import cluster, equities
 from studies.search_tables.games import Field, flop_holdem, whole
-from studies.search_tables.jobs import Job, Settings, jobs_of, known_rows, perform, run_all, waves
+from studies.search_tables.jobs import TableJob, TableSettings, jobs_of, known_rows, perform, run_all, waves
 from studies.search_tables.nested import Arrival, tables_of
 from studies.search_tables.report import BEGIN, END, insert, inversions, made, tables
 from studies.search_tables.translation import Translation, pseudo_harmonic
@@ -322,7 +322,7 @@ def blueprint() -> Whole:
     return solver
 
 
-def play(us: int, method: bets.Method, sizes: bets.Sizes = SIZES, iterations: int = 100) -> bets.NestedPlay:
+def play(us: int, method: bets.BetMethod, sizes: bets.Sizes = SIZES, iterations: int = 100) -> bets.NestedPlay:
     averages = (blueprint().averages[0].view(np.float32), blueprint().averages[1].view(np.float32))
     played = bets.PlayedPayoffs(us, first_play(us).mixed, sizes.small) if method.played else None
     found = bets.NestedPlay(Field.of(SMALL), sizes, us, averages, method, DCFR_DEFAULT, iterations, played)
@@ -503,7 +503,7 @@ def test_translation_fills_the_tree_and_loses_by_it(us: int) -> None:
 
 
 def test_jobs_are_done_once_and_reported(tmp_path: Path) -> None:
-    settings = Settings(
+    settings = TableSettings(
         ranks=4, suits=2, buckets=(3,), trunk_iterations=4, flop_iterations=2, scales=(0.0, 1.0), scaled=3,
         sizes=SIZES, blueprint_iterations=4, nested_iterations=(2,), longer_iterations=3,
     )  # fmt: skip
@@ -512,7 +512,7 @@ def test_jobs_are_done_once_and_reported(tmp_path: Path) -> None:
     assert len(set(names)) == len(names)
     assert all(names.index(need) < names.index(job.name) for job in jobs for need in job.needs)
     assert tables({}, settings).count("| Resolve |") == 3
-    kinds: dict[str, Job] = {}
+    kinds: dict[str, TableJob] = {}
     for job in jobs:
         if kinds.setdefault(job.kind, job) is job or job.name.startswith(("flops-3-re", "nested-2-resolve")):
             shares: list[float] = []
@@ -530,7 +530,7 @@ def test_jobs_are_done_once_and_reported(tmp_path: Path) -> None:
 
 def test_columns_say_how_many_buckets_there_are() -> None:
     """However many were asked for."""
-    settings = Settings(buckets=(3, 5000))
+    settings = TableSettings(buckets=(3, 5000))
     rows = {"trunk-5000": {"buckets": 1459, "best_response_mbb": [1.0, 2.0]}}
     text = tables(rows, settings)
     assert "| buckets | 3 | 1,459 | thesis 200 |" in text
@@ -575,7 +575,7 @@ def test_forms_are_those_of_the_thesis() -> None:
 def test_what_is_missing_is_done_that_which_others_need_first(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    settings = Settings(
+    settings = TableSettings(
         ranks=4, suits=2, buckets=(3,), trunk_iterations=4, flop_iterations=2, scales=(0.0,), scaled=3, sizes=SIZES
     )
     jobs = jobs_of(settings)

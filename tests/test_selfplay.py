@@ -22,7 +22,7 @@ from blueprints.train.measures.exploitability import Measure
 from blueprints.values import bucket_values as selfplay
 from dealer_tools.scoring.blueprint_values import BlueprintValues
 from dealer_tools.scoring.holdings import Holdings
-from dealer_tools.scoring.values import Side
+from dealer_tools.scoring.values import KnownSide
 from protocol.cards import Card
 from protocol.game import Position
 from protocol.state import State, apply, start
@@ -72,7 +72,7 @@ def test_worths_are_means_over_all_that_the_opponent_may_hold() -> None:
                     if set(board) & {*holdings.hands[ours], *holdings.hands[theirs]}:
                         continue
                     weight = came_there(state, board, 1 - player, theirs, play)
-                    worth = true.at(Side(Position(player), theirs), state, board)[ours]
+                    worth = true.at(KnownSide(Position(player), theirs), state, board)[ours]
                     won[int(buckets[ours])] += weight * worth
                     met[int(buckets[ours])] += weight
             for bucket, weight in met.items():
@@ -124,7 +124,7 @@ def test_the_last_street_is_exact() -> None:
             for theirs in np.flatnonzero(holdings.hands.live(board)).tolist():
                 able = holdings.hands.live((*board, *holdings.hands[theirs]))
                 for position in (Position(0), Position(1)):
-                    side = Side(position, theirs)
+                    side = KnownSide(position, theirs)
                     expected = true.at(side, state, board)[able]
                     assert values.at(side, state, board)[able] == pytest.approx(expected, rel=1e-5, abs=1e-5)
                     if not state.history[-1]:

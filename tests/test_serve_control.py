@@ -22,7 +22,7 @@ from bot.serve.config import DEFAULT_FILE, ControlSection, MatchSection, ServeCo
 from bot.serve.control import Control
 from bot.serve.ctl import ask
 from bot.serve.metrics import Histogram, Metrics, label
-from bot.serve.server import Log, Server
+from bot.serve.server import Log, MatchServer
 from machine.errors import ConfigError, ParatusError
 from protocol.errors import Disconnected
 
@@ -95,7 +95,7 @@ def control(tmp_path: Path, token: str = "") -> Control:
         (tmp_path / "token").write_text(token + "\nnothing\n")
         guarded = {"token_file": str(tmp_path / "token")}
     config = ServeConfig.model_validate({"serve": {"cores": 1}, "control": guarded})
-    return Control(Server(config, Log("text")))
+    return Control(MatchServer(config, Log("text")))
 
 
 @pytest.mark.parametrize(

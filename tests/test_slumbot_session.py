@@ -21,9 +21,9 @@ from bot import cli
 from dealer_tools.formats.slumbot import broken_line, hand_line, read_session_log, slumbot_game
 from dealer_tools.slumbot.client import SlumbotHttp, Traffic
 from dealer_tools.slumbot.faults import Fault
-from dealer_tools.slumbot.record import Record
-from dealer_tools.slumbot.server import Server
-from dealer_tools.slumbot.session import Ended, Session
+from dealer_tools.slumbot.record import SlumbotRecord
+from dealer_tools.slumbot.server import SlumbotServer
+from dealer_tools.slumbot.session import Ended, SlumbotSession
 from dealer_tools.slumbot.settings import SlumbotSettings
 from machine.errors import ConfigError
 from protocol.state import CALL, State, apply, start
@@ -313,11 +313,11 @@ def scripted(folder: Path, *replies: dict[str, Any], hands: int = 1, **settings:
     script, agent = Scripted(*replies), open_agent("always-fold", slumbot_game())
 
     async def run() -> Ended:
-        server = Server(script)  # type: ignore[arg-type]
+        server = SlumbotServer(script)  # type: ignore[arg-type]
         try:
             chosen = SlumbotSettings(**{**FAST, "base": await server.start("127.0.0.1", 0), **settings})
-            with Record(folder, "always-fold", {}) as record:
-                return await Session(chosen, [agent], record, "", print).play(hands)
+            with SlumbotRecord(folder, "always-fold", {}) as record:
+                return await SlumbotSession(chosen, [agent], record, "", print).play(hands)
         finally:
             await server.close()
 

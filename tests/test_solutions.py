@@ -18,8 +18,8 @@ from bot.solve import solutions
 from bot.solve.lines import parse_line
 from bot.solve.records import SolveRecord, exploitability_record, recorded_spot, spot_record
 from bot.solve.solutions import Solution, SolutionError, load_solution, read_header, save_solution
-from bot.solve.solving import Settings, make_solver
-from bot.solve.spots import Spot, parse_board, read_menu, read_range, root_state
+from bot.solve.solving import SolveSettings, make_solver
+from bot.solve.spots import SolveSpot, parse_board, read_menu, read_range, root_state
 from machine.files import whole_file
 
 MEMBERS = ("header.json", "strategy_ip.npy", "strategy_oop.npy")
@@ -27,14 +27,14 @@ MEMORY = 1 << 30
 LINES = ["", "x", "b50%", "b50%,c,[2h]", "x,x,[8s],b50%,a"]
 
 
-def spot(board: str = "Qs8d5c3h", menu: str = "50%,a / a") -> Spot:
+def spot(board: str = "Qs8d5c3h", menu: str = "50%,a / a") -> SolveSpot:
     """A small spot with ranges of odd weights."""
     oop = read_range("QJs:0.7,88,76s:0.3,KK:1e-5,AhKd:0.123456", "oop")
-    return Spot(parse_board(board), 600, 900, (oop, read_range("AQs,55:0.4,T9s,JTo:0.25", "ip")), read_menu(menu))
+    return SolveSpot(parse_board(board), 600, 900, (oop, read_range("AQs,55:0.4,T9s,JTo:0.25", "ip")), read_menu(menu))
 
 
-def solve(asked: Spot, iterations: int = 80, bits: int = 32) -> Solution:
-    solver = make_solver(asked, Settings(bits=bits, threads=1))
+def solve(asked: SolveSpot, iterations: int = 80, bits: int = 32) -> Solution:
+    solver = make_solver(asked, SolveSettings(bits=bits, threads=1))
     solver.iterate(iterations)
     record = SolveRecord(
         algorithm=str(solver.algorithm),

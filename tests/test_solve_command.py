@@ -19,9 +19,9 @@ from variants import some_of
 from bot import cli
 from bot.solve import handover, pictures, solutions, solving
 from bot.solve.lines import LineError, action_code, parse_line
-from bot.solve.progress import Estimate, Goal, SolveBar
+from bot.solve.progress import Goal, SolveBar, TimeEstimate
 from bot.solve.solving import bytes_text, parse_memory, parse_target, parse_time
-from bot.solve.spots import Spot, SpotError, menu_notes, parse_board, read_menu, read_range, root_state
+from bot.solve.spots import SolveSpot, SpotError, menu_notes, parse_board, read_menu, read_range, root_state
 from machine.progress import duration_text, short
 from protocol.cards import NUM_CARDS, Card, card_text
 from protocol.hands import NUM_HANDS, hand_cards, parse_hand
@@ -226,12 +226,12 @@ def test_amounts(parse, text, value):
 # --- Spots and lines -------------------------------------------------------------------------------------------------
 
 
-def river(**changes: object) -> Spot:
+def river(**changes: object) -> SolveSpot:
     return replace(spot_of(RIVER), **changes)
 
 
-def spot_of(given: dict[str, str]) -> Spot:
-    return Spot(
+def spot_of(given: dict[str, str]) -> SolveSpot:
+    return SolveSpot(
         board=parse_board(given["board"]),
         pot=int(given["pot"]),
         stack=int(given["stack"]),
@@ -565,7 +565,7 @@ def test_the_command_imports_without_kernels():
 @pytest.mark.parametrize("power", [0.5, 1.0, 1.5])
 def test_time_left_where_exploitability_falls_as_a_power(power):
     """50 iterations a second, exploitability 1000 / n^power, down to a fiftieth of a chip."""
-    estimate = Estimate(Goal(target_chips=0.02, iterations=None, seconds=None))
+    estimate = TimeEstimate(Goal(target_chips=0.02, iterations=None, seconds=None))
     end = (1000 / 0.02) ** (1 / power)
     assert estimate.left_s(1, 0.02, None) is None
     for iterations in (8, 16, 32, 64):
@@ -574,13 +574,13 @@ def test_time_left_where_exploitability_falls_as_a_power(power):
 
 
 def test_time_left_is_that_of_the_nearest_goal():
-    estimate = Estimate(Goal(target_chips=1e-9, iterations=1000, seconds=60.0))
+    estimate = TimeEstimate(Goal(target_chips=1e-9, iterations=1000, seconds=60.0))
     for iterations in (10, 20):
         left = estimate.left_s(iterations, iterations / 100, 100 / iterations)
     assert left == pytest.approx(9.8)
-    assert Estimate(Goal(None, None, 60.0)).left_s(600, 6.0, None) == pytest.approx(54)
-    assert Estimate(Goal(1.0, None, None)).left_s(600, 6.0, 0.5) is None
-    flat = Estimate(Goal(1.0, None, None))
+    assert TimeEstimate(Goal(None, None, 60.0)).left_s(600, 6.0, None) == pytest.approx(54)
+    assert TimeEstimate(Goal(1.0, None, None)).left_s(600, 6.0, 0.5) is None
+    flat = TimeEstimate(Goal(1.0, None, None))
     assert [flat.left_s(n, n / 10, 50.0) for n in (10, 20, 30)] == [None, None, None]
 
 

@@ -87,7 +87,7 @@ class ByStrength:
         return parse_range(raises).astype(np.float64), less, (0.75, 1.1, 1.0)[min(raised, 2)]
 
 
-class Recorder(NestedSearch):
+class SpotRecorder(NestedSearch):
     """Nested search that keeps what it solved."""
 
     def __init__(self, game: Game) -> None:
@@ -103,7 +103,7 @@ class Recorder(NestedSearch):
         return solved
 
 
-def play(number: int, players: dict[Position, Recorder], rng: Random) -> None:
+def play(number: int, players: dict[Position, SpotRecorder], rng: Random) -> None:
     """One hand."""
     game = load_game(DEFAULT_GAME).game
     deck = list(game.deck())
@@ -125,7 +125,7 @@ def play(number: int, players: dict[Position, Recorder], rng: Random) -> None:
 def main() -> None:
     """Play, choose, write."""
     rng, game = Random(2026), load_game(DEFAULT_GAME).game
-    players = {Position(seat): Recorder(game) for seat in range(2)}
+    players = {Position(seat): SpotRecorder(game) for seat in range(2)}
     begun = time.monotonic()
     for number in range(_HANDS):
         play(number, players, rng)

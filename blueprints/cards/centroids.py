@@ -23,7 +23,7 @@ from blueprints.cards.kernels.nearest import GRID
 from blueprints.cards.kmeans import assign, cluster
 from blueprints.cards.points import Points, points_of
 from blueprints.cards.settings import CardSettings
-from blueprints.cards.work import Progress, Work
+from blueprints.cards.work import PieceWork, Progress
 from machine.errors import quote
 from protocol.arrays import I64
 from protocol.errors import BlueprintError
@@ -113,7 +113,7 @@ def build_centroids(
     settings: CardSettings, *, threads: int | None = None, progress: Progress | None = None
 ) -> Centroids:
     """Seconds to minutes of work, the same for the same settings."""
-    work = Work(threads, progress)
+    work = PieceWork(threads, progress)
     rivers = river_strengths(work)
     opponents = opponent_clusters(settings, rivers, work)
     features = Features(settings, opponents, rivers)
@@ -121,7 +121,9 @@ def build_centroids(
     return Centroids(settings, opponents, **centres)
 
 
-def _centres(features: Features, street: int, settings: CardSettings, opponents: NDArray[np.uint8], work: Work) -> I16:
+def _centres(
+    features: Features, street: int, settings: CardSettings, opponents: NDArray[np.uint8], work: PieceWork
+) -> I16:
     name, seed = _STREETS[street - 1], [settings.seed, street]
     points, weights = sample_points(features, street, settings.sample, seed, work, f"{name}: features of a sample")
     found = cluster(
@@ -138,7 +140,7 @@ def _centres(features: Features, street: int, settings: CardSettings, opponents:
 
 
 def sample_points(
-    features: Features, street: int, size: int, seed: list[int], work: Work, task: str = ""
+    features: Features, street: int, size: int, seed: list[int], work: PieceWork, task: str = ""
 ) -> tuple[Points, I64]:
     """Features of up to `size` hands on boards, drawn evenly, and how many they stand for."""
     boards, picks = draw_hands(street, size, seed)
@@ -157,7 +159,7 @@ def draw_hands(street: int, size: int, seed: list[int]) -> tuple[NDArray[np.int6
     return places, np.ascontiguousarray(order, np.int16)
 
 
-def opponent_clusters(settings: CardSettings, rivers: NDArray[np.uint16], work: Work) -> NDArray[np.uint8]:
+def opponent_clusters(settings: CardSettings, rivers: NDArray[np.uint16], work: PieceWork) -> NDArray[np.uint8]:
     """Clusters of the 169 classes, from weak to strong, by the distribution of their strength on all rivers."""
     classes, weights = hand_classes_array(), boards_for(RIVER)
 

@@ -14,7 +14,7 @@ from blueprints.cards.kernels.nearest import GRID
 from blueprints.cards.kernels.quantiles import exchanges
 from blueprints.cards.points import Packed, Points, empty_points, no_centres
 from blueprints.cards.settings import CardSettings
-from blueprints.cards.work import Work
+from blueprints.cards.work import PieceWork
 from protocol.arrays import F32, U8, U16
 from protocol.hands import (
     NUM_HANDS,
@@ -70,7 +70,7 @@ def multiplicities(street: int) -> NDArray[np.int64]:
     return found
 
 
-def river_strengths(work: Work, task: str = "strengths of all hands") -> U16:
+def river_strengths(work: PieceWork, task: str = "strengths of all hands") -> U16:
     """The strength of every hand on every canonical river: uint16[board, 1326], 356 MB, in a few seconds."""
     boards, tables, hand_cards = canonical_boards(5), rank_tables(), hand_cards_array()
     table = np.empty((len(boards), NUM_HANDS), np.uint16)
@@ -83,7 +83,7 @@ def river_strengths(work: Work, task: str = "strengths of all hands") -> U16:
     return table
 
 
-def turn_strengths(rivers: U16, scale: U16, work: Work) -> U16:
+def turn_strengths(rivers: U16, scale: U16, work: PieceWork) -> U16:
     """The strength of every hand on every canonical turn, on a stretched scale."""
     boards, perms = canonical_boards(4), hand_permutations()
     table = np.empty((len(boards), NUM_HANDS), np.uint16)
@@ -128,11 +128,11 @@ class Features:
         self._scale: U16 = strengths.stretched(settings.emphasis, settings.halvings)  # type: ignore[no-untyped-call]
         self._groups = groups_of(settings, opponents)
 
-    def buckets(self, street: int, boards: U8, packed: Packed, table: U16, work: Work, task: str = "") -> None:
+    def buckets(self, street: int, boards: U8, packed: Packed, table: U16, work: PieceWork, task: str = "") -> None:
         """The nearest centre of all live hands of boards [board, card]: to table [board, live hand]."""
         self._run(street, boards, packed, table, np.empty((len(boards), 0), np.int16), no_points(), work, task)
 
-    def sample(self, street: int, boards: U8, picks: I16, work: Work, task: str = "") -> Points:
+    def sample(self, street: int, boards: U8, picks: I16, work: PieceWork, task: str = "") -> Points:
         """The features of live hands `picks` [board, pick], by number among the live hands of their boards."""
         points = empty_points(picks.size, self.settings.dimensions[street])
         nothing = np.empty((len(boards), 0), np.uint16)
@@ -140,7 +140,15 @@ class Features:
         return points
 
     def _run(
-        self, street: int, boards: U8, packed: Packed, table: U16, picks: I16, points: Points, work: Work, task: str
+        self,
+        street: int,
+        boards: U8,
+        packed: Packed,
+        table: U16,
+        picks: I16,
+        points: Points,
+        work: PieceWork,
+        task: str,
     ) -> None:
         boards = np.array(boards, order="C")  # to numba a read-only array is another type
         last = packed.values, packed.norms, table, picks, points.values
@@ -170,7 +178,7 @@ class Features:
 
         return run
 
-    def _flops(self, boards: U8, last: tuple[object, ...], work: Work) -> Callable[[int, int], None]:
+    def _flops(self, boards: U8, last: tuple[object, ...], work: PieceWork) -> Callable[[int, int], None]:
         assert self._river_strengths is not None
         if self._turn_strengths is None:
             self._turn_strengths = turn_strengths(self._river_strengths, self._scale, work)

@@ -22,7 +22,7 @@ from blueprints.cards.interface import Buckets
 from blueprints.cards.kernels import places, rows
 from blueprints.cards.points import pack
 from blueprints.cards.tables import Table, open_tables
-from blueprints.cards.work import Progress, Work
+from blueprints.cards.work import PieceWork, Progress
 from protocol.cards import NUM_CARDS, Card, CardError
 from protocol.game import Game
 from protocol.hands import NUM_HANDS, SUIT_PERMUTATIONS, hand_cards_array, hand_classes_array
@@ -65,7 +65,7 @@ class HoldemCards:
         Without `rivers` the buckets of a river are computed each time, which takes longer but no memory.
         """
         streets = [FLOP, TURN, RIVER] if rivers else [FLOP, TURN]
-        work = Work(threads, progress)
+        work = PieceWork(threads, progress)
         tables = open_tables(centroids, folder, streets, work)
         none = np.empty((0, 0), np.uint16)
         return cls(centroids, tables[FLOP], tables[TURN], tables.get(RIVER, none))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from blueprints.cards.kernels import nearest
 from blueprints.cards.kernels.lanes import POINTS
 from blueprints.cards.points import I16, Points, pack, points_of
-from blueprints.cards.work import Work
+from blueprints.cards.work import PieceWork
 from protocol.arrays import I64
 
 PART = 64
@@ -35,7 +35,15 @@ class Clusters:
 
 
 def cluster(
-    points: Points, weights: I64, count: int, *, starts: int, rounds: int, seed: list[int], work: Work, task: str = ""
+    points: Points,
+    weights: I64,
+    count: int,
+    *,
+    starts: int,
+    rounds: int,
+    seed: list[int],
+    work: PieceWork,
+    task: str = "",
 ) -> Clusters:
     """The best of `starts` searches for `count` centres."""
     draws = np.random.default_rng(seed)
@@ -61,7 +69,7 @@ def cluster(
     return best
 
 
-def assign(points: Points, centres: I16, work: Work) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
+def assign(points: Points, centres: I16, work: PieceWork) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
     """The nearest centre of every point, and x·c - |c|²/2."""
     packed = pack(centres)
     labels, scores = np.empty(points.count, np.uint16), np.empty(points.count, np.float32)
@@ -75,7 +83,7 @@ def assign(points: Points, centres: I16, work: Work) -> tuple[NDArray[np.uint16]
     return labels, scores
 
 
-def _begin(points: Points, weights: I64, count: int, draws: np.random.Generator, work: Work) -> I16:
+def _begin(points: Points, weights: I64, count: int, draws: np.random.Generator, work: PieceWork) -> I16:
     """k-means++."""
     distances = np.full(points.count, np.iinfo(np.int64).max)
     ends = np.cumsum(weights)
@@ -91,7 +99,7 @@ def _begin(points: Points, weights: I64, count: int, draws: np.random.Generator,
 
 
 def _improve(
-    points: Points, weights: I64, centres: I16, rounds: int, work: Work, task: str, begun: float, width: float
+    points: Points, weights: I64, centres: I16, rounds: int, work: PieceWork, task: str, begun: float, width: float
 ) -> Clusters:
     """Rounds of k-means until nothing changes; progress goes from `begun` on by `width`."""
     count = len(centres)
@@ -114,7 +122,7 @@ def _improve(
 
 
 def _totals(
-    points: Points, weights: I64, labels: NDArray[np.uint16], scores: NDArray[np.float32], count: int, work: Work
+    points: Points, weights: I64, labels: NDArray[np.uint16], scores: NDArray[np.float32], count: int, work: PieceWork
 ) -> tuple[int, I64, I64]:
     def add_up(begin: int, end: int) -> tuple[int, I64, I64]:
         sums, held = np.zeros((count, points.dimensions), np.int64), np.zeros(count, np.int64)

@@ -34,7 +34,7 @@ from blueprints.cards.interface import Cards
 from blueprints.cards.kernels import strengths
 from blueprints.cards.kernels.nearest import GRID
 from blueprints.cards.settings import CardSettings
-from blueprints.cards.work import Progress, Work
+from blueprints.cards.work import PieceWork, Progress
 from protocol.arrays import F64
 from protocol.cards import Card
 from protocol.game import STREET_NAMES
@@ -87,7 +87,7 @@ def quality(
     rivers: NDArray[np.uint16] | None = None,
 ) -> Quality:
     """Measure on a sample. `rivers` are the strengths of all hands there, if the caller has them already."""
-    work = Work(threads, progress)
+    work = PieceWork(threads, progress)
     if rivers is None:
         rivers = river_strengths(work)
     opponents = opponent_clusters(_STANDARD, rivers, work)
@@ -103,7 +103,7 @@ def _street(
     rivers: NDArray[np.uint16],
     sample: int,
     seed: list[int],
-    work: Work,
+    work: PieceWork,
 ) -> StreetQuality:
     places, picks = draw_hands(street, sample, seed)
     boards = canonical_boards(BOARD_CARDS[street])[places]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from blueprints.cards.centroids import Centroids
 from blueprints.cards.features import BOARD_CARDS, FLOP, LIVE_HANDS, RIVER, Features, river_strengths
 from blueprints.cards.points import pack
-from blueprints.cards.work import Work
+from blueprints.cards.work import PieceWork
 from machine.files import whole_file
 from protocol.game import STREET_NAMES
 from protocol.hands import canonical_board_keys, canonical_boards
@@ -29,7 +29,7 @@ Table = NDArray[np.uint16]
 _CHECKSUM_BYTES = 8
 
 
-def open_tables(centroids: Centroids, folder: Path, streets: list[int], work: Work) -> dict[int, Table]:
+def open_tables(centroids: Centroids, folder: Path, streets: list[int], work: PieceWork) -> dict[int, Table]:
     """The tables of these streets, read-only; those that are missing or damaged are built and stored first."""
     tables: dict[int, Table] = {}
     rivers: Table | None = None
@@ -58,7 +58,7 @@ def _path(centroids: Centroids, folder: Path, street: int) -> Path:
     return folder / f"{STREET_NAMES[street]}-{centroids.digest}.npy"
 
 
-def build_table(centroids: Centroids, street: int, rivers: Table | None, work: Work) -> Table:
+def build_table(centroids: Centroids, street: int, rivers: Table | None, work: PieceWork) -> Table:
     """Compute the table of a street; that of the river needs no strengths of rivers."""
     table = np.empty(_shape(street), np.uint16)
     features = Features(centroids.settings, centroids.opponents, rivers)

@@ -17,7 +17,7 @@ _PIECES: Final = 16
 """For each thread: what one does longer than others is a small part."""
 
 
-class Work:
+class PieceWork:
     """Threads (kernels let go of the interpreter's lock, and fill arrays that they share) and where to report to."""
 
     def __init__(self, threads: int | None = None, progress: Progress | None = None) -> None:

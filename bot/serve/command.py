@@ -29,11 +29,11 @@ def run_command(options: argparse.Namespace) -> int:
         return 0
     config = load_serve_config(options.config)
     config.control.token()  # refused before anything is started
-    from bot.serve.server import Log, Server
+    from bot.serve.server import Log, MatchServer
 
     logging.basicConfig(level=logging.WARNING, format="paratus serve: %(message)s")
 
     async def serve() -> int:
-        return await Server(config, Log(config.serve.log)).run()
+        return await MatchServer(config, Log(config.serve.log)).run()
 
     return run(serve())

@@ -50,7 +50,7 @@ class ServeSection(Section):
         return self.cores or available_cores()
 
 
-class LimitsSection(Section):
+class ServerLimits(Section):
     """Bounds."""
 
     matches: int = Field(default=100, ge=1, le=10_000)
@@ -151,7 +151,7 @@ class ServeConfig(Section):
     """All of it."""
 
     serve: ServeSection = ServeSection()
-    limits: LimitsSection = LimitsSection()
+    limits: ServerLimits = ServerLimits()
     control: ControlSection = ControlSection()
     match: tuple[MatchSection, ...] = Field(default=(), strict=False)
 

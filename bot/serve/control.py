@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.serve.config import parse_match
-from bot.serve.server import Server
+from bot.serve.server import MatchServer
 from machine.errors import ConfigError, ParatusError, quote
 
 LOOPBACK: Final = "127.0.0.1"
@@ -42,7 +42,7 @@ class BadRequest(ParatusError):
 class Control:
     """Answers requests about a server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: MatchServer) -> None:
         self._server, self._settings = server, server.config.control
         self._token = server.config.control.token().encode()
         self._connections: set[asyncio.Task[None]] = set()

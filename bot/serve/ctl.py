@@ -19,7 +19,7 @@ _PATIENCE_S: Final = 30.0
 _MOST_BYTES: Final = 1 << 24
 
 
-class Refused(ParatusError):
+class RequestRefused(ParatusError):
     """The server says no."""
 
 
@@ -61,7 +61,7 @@ def run_command(options: argparse.Namespace) -> int:
         request["match"] = options.match
     reply = ask(control, request)
     if not reply.pop("ok", False):
-        raise Refused(f"refused: {reply.get('error', 'no reason given')}")
+        raise RequestRefused(f"refused: {reply.get('error', 'no reason given')}")
     if options.do == "metrics":
         sys.stdout.write(str(reply["text"]))
     else:

@@ -18,7 +18,7 @@ from protocol.line_buffer import ReceivedLine
 from protocol.stream import LineStream
 
 
-class Gate:
+class TurnGate:
     """Gives turns."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Gate:
 
 
 class _InTurn(LineStream):
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: TurnGate) -> None:
         super().__init__()
         self._gate = gate
 

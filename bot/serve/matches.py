@@ -24,7 +24,7 @@ from typing import Any, Final
 from bot.config import BotConfig
 from bot.serve.agents import Distant, OpenAgents, Opened
 from bot.serve.config import MatchSection
-from bot.serve.gate import Gate
+from bot.serve.gate import TurnGate
 from bot.serve.metrics import Metrics
 from bot.serve.pool import Pool
 from bot.session import Ending, Observer, Session
@@ -55,7 +55,7 @@ class Shared:
     metrics: Metrics
     disk: Executor
     """One thread for what waits for the disk: more would only take turns with the loop more often."""
-    gate: Gate
+    gate: TurnGate
     tell: Tell
 
 
@@ -120,7 +120,7 @@ class Records:
         self._store.close()
 
 
-class Match(Observer):
+class ServedMatch(Observer):
     """One match."""
 
     def __init__(self, section: MatchSection, config: BotConfig, shared: Shared) -> None:

@@ -1,6 +1,6 @@
 """The workers: started, fed, watched and replaced.
 
-A `Place` is where one worker works: its process, the matches that sit there, the line of decisions that wait
+A `WorkerPlace` is where one worker works: its process, the matches that sit there, the line of decisions that wait
 (`bot.serve.turns` has the rules). A match keeps its place for life. A worker that ends, or has not answered
 `hung_s` after the time that a decision had, is killed and another one starts at the same place; its decision fails at
 once, and whoever asked answers from what it has in reserve. The matches of the place are seated again, decisions that
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.serve.frames import HEAD, Data, FrameError, frame, read, sizes
-from bot.serve.turns import Line, Waiting
+from bot.serve.turns import Waiting, WaitingLine
 from machine.errors import ParatusError, quote
 from protocol.errors import DeadlineExceeded
 from strategies.strategy import Budget
@@ -69,12 +69,12 @@ class _Decision:
     outcome: asyncio.Future[tuple[Data, bytes]]
 
 
-class Place:
+class WorkerPlace:
     """One worker, and those that come after it."""
 
     def __init__(self, number: int, patience: Patience) -> None:
         self.number = number
-        self.line = Line()
+        self.line = WaitingLine()
         self.matches: dict[str, Data] = {}
         self.starts = 0
         self.pid: int | None = None
@@ -284,8 +284,8 @@ class Pool:
     """All places."""
 
     def __init__(self, workers: int, patience: Patience) -> None:
-        self.places = [Place(number, patience) for number in range(1, workers + 1)]
-        self._at: dict[str, Place] = {}
+        self.places = [WorkerPlace(number, patience) for number in range(1, workers + 1)]
+        self._at: dict[str, WorkerPlace] = {}
         self._asks = 0
 
     @asynccontextmanager

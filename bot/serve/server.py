@@ -23,8 +23,8 @@ from typing import Any, Final
 
 from bot.serve.agents import OpenAgents
 from bot.serve.config import FILES_A_MATCH, FILES_BESIDE, MatchSection, ServeConfig
-from bot.serve.gate import Gate
-from bot.serve.matches import Match, Shared, Stage
+from bot.serve.gate import TurnGate
+from bot.serve.matches import ServedMatch, Shared, Stage
 from bot.serve.metrics import Metrics, resident_bytes
 from bot.serve.pool import Patience, Pool
 from machine.errors import ConfigError, quote
@@ -52,7 +52,7 @@ class Log:
         print(text, file=sys.stderr, flush=True)
 
 
-class Server:
+class MatchServer:
     """What the control interface and signals act on."""
 
     def __init__(self, config: ServeConfig, log: Log) -> None:
@@ -60,9 +60,9 @@ class Server:
         self.metrics, self.agents = Metrics(), OpenAgents()
         self.pool = Pool(config.serve.workers, Patience(config.limits.hung_s, config.limits.ready_s))
         self._disk = ThreadPoolExecutor(1, "disk")
-        self._gate = Gate()
+        self._gate = TurnGate()
         self._shared = Shared(self.agents, self.pool, self.metrics, self._disk, self._gate, log.tell)
-        self.matches: dict[str, Match] = {}
+        self.matches: dict[str, ServedMatch] = {}
         self._group: asyncio.TaskGroup | None = None
         self.stopping, self._changed = False, asyncio.Event()
         self._hurry = asyncio.Event()
@@ -81,7 +81,7 @@ class Server:
             )
         if any(match.key == section.key for match in active):
             raise ConfigError(f"name = {quote(section.key)}: a match of that name is being played: expected another")
-        match = Match(section, self.config.bot_config(section), self._shared)
+        match = ServedMatch(section, self.config.bot_config(section), self._shared)
         self.matches.pop(section.key, None)
         self.matches[section.key] = match
         match.task = self._group.create_task(match.play(), name=section.key)
@@ -140,7 +140,7 @@ class Server:
             }
         )
 
-    def active(self) -> list[Match]:
+    def active(self) -> list[ServedMatch]:
         """Matches that are not over."""
         return [match for match in self.matches.values() if match.stage is not Stage.OVER]
 

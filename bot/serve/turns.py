@@ -53,7 +53,7 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class Line:
+class WaitingLine:
     """The decisions that wait for one worker."""
 
     _waiting: dict[int, Waiting] = field(default_factory=dict)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.solve.lines import Line, action_code, action_words
-from bot.solve.spots import IP, OOP, Spot
+from bot.solve.lines import NodeLine, action_code, action_words
+from bot.solve.spots import IP, OOP, SolveSpot
 from protocol.arrays import F64
 from protocol.cards import NUM_CARDS, Card
 from protocol.hands import hand_cards_array, hand_classes_array, holdem_hands
@@ -85,7 +85,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class HandGroup:
     """Hands taken together."""
 
     hand_class: int
@@ -98,7 +98,7 @@ class Group:
     ev: float
 
 
-def make_answer(solver: Solver, spot: Spot, line: Line) -> Answer:
+def make_answer(solver: Solver, spot: SolveSpot, line: NodeLine) -> Answer:
     """What the average strategies do at the end of a line."""
     place = solver.place(line.actions, line.cards)
     actor = line.state.actor
@@ -165,7 +165,7 @@ def _mean(values: F64, weights: F64) -> float:
     return float(weights[present] @ values[present]) if present.any() else np.nan
 
 
-def by_class(answer: Answer) -> list[Group]:
+def by_class(answer: Answer) -> list[HandGroup]:
     """The hands that come here by class, from aces down: AA, AKs, AKo, …, KK, KQs, …"""
     classes = hand_classes_array()[answer.hands]
     present = answer.reach > 0
@@ -179,11 +179,11 @@ def class_order(number: int) -> tuple[int, int, bool]:
     return -max(row, column), -min(row, column), column > row
 
 
-def _group(answer: Answer, number: int, members: NDArray[np.bool_]) -> Group:
+def _group(answer: Answer, number: int, members: NDArray[np.bool_]) -> HandGroup:
     weight, reach = answer.weight[members], answer.reach[members]
     # Hands that meet all of the opponent's have no weight: they count as they are in the range.
     parts = shares(weight if weight.any() else reach)
-    return Group(
+    return HandGroup(
         hand_class=number,
         count=int(members.sum()),
         reach=float(reach.sum()),

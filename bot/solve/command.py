@@ -18,7 +18,7 @@ from bot.solve import handover, safety
 from bot.solve.answers import Answer, make_answer
 from bot.solve.endgames import BIG_BLIND, read_endgame
 from bot.solve.handover import Handover
-from bot.solve.lines import Line, LineError, parse_line
+from bot.solve.lines import LineError, NodeLine, parse_line
 from bot.solve.margins import find_margins, margins_data, print_margins
 from bot.solve.pictures import check_can_draw, draw
 from bot.solve.progress import Goal
@@ -27,7 +27,7 @@ from bot.solve.report import answer_data, print_answer
 from bot.solve.safety import Safety
 from bot.solve.solutions import Bits, Solution, load_solution, read_header, save_solution
 from bot.solve.solving import (
-    Settings,
+    SolveSettings,
     bytes_text,
     check_memory,
     find_price,
@@ -41,7 +41,7 @@ from bot.solve.solving import (
 from bot.solve.spots import (
     DEFAULT_MENU,
     PLAYERS,
-    Spot,
+    SolveSpot,
     SpotError,
     check_ranges,
     menu_notes,
@@ -154,7 +154,7 @@ def run_command(options: argparse.Namespace) -> int:
     question = _question(options, spot)
     safe = safety.read_safety(options, spot)
     goal = _goal(options, spot)
-    settings = Settings(_algorithm(options.algorithm), options.bits or 32, options.threads, options.seed or 0)
+    settings = SolveSettings(_algorithm(options.algorithm), options.bits or 32, options.threads, options.seed or 0)
     for note in [*menu_notes(spot), *_gadget_notes(options, safe)]:
         _say(note)
     price = find_price(spot, settings.bits, safe.marks if safe else ())
@@ -245,7 +245,7 @@ def _save(path: Path, solution: Solution, bits: Bits) -> Solution:
 class Question:
     """Where to look, at which hands, and what to write about the place."""
 
-    line: Line
+    line: NodeLine
     hands: tuple[int, ...] | None
     """Of the 1,326; None for all, by class."""
     handover: Handover | None
@@ -257,7 +257,7 @@ class Question:
         return [place for place, hand in enumerate(answer.hands.tolist()) if hand in self.hands]
 
 
-def _question(options: argparse.Namespace, spot: Spot) -> Question:
+def _question(options: argparse.Namespace, spot: SolveSpot) -> Question:
     try:
         line = parse_line(options.node, root_state(spot), spot.board, spot.menu)
     except LineError as error:
@@ -316,7 +316,7 @@ def _given(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) is not None]
 
 
-def _spot(options: argparse.Namespace) -> Spot:
+def _spot(options: argparse.Namespace) -> SolveSpot:
     menu = read_menu(options.menu or DEFAULT_MENU)
     big_blind = BIG_BLIND if options.big_blind is None else options.big_blind
     chooses = safety.opponent_of(options) if safety.wants_gadget(options) else None
@@ -328,7 +328,7 @@ def _spot(options: argparse.Namespace) -> Spot:
             safety.every_hand() if player == chooses else read_range(texts[player], who)
             for player, who in enumerate(PLAYERS)
         )
-        spot = Spot(parse_board(options.board), options.pot, options.stack, (oop, ip), menu, big_blind)
+        spot = SolveSpot(parse_board(options.board), options.pot, options.stack, (oop, ip), menu, big_blind)
     return spot if chooses is None else safety.with_any_hand(spot, chooses)
 
 
@@ -343,7 +343,7 @@ def _gadget_notes(options: argparse.Namespace, safe: Safety | None) -> list[str]
     return [f"--gadget {safe.kind}: {who} {does}, each of weight 1, against {options.payoffs}{ignored}", *safe.notes]
 
 
-def _goal(options: argparse.Namespace, spot: Spot) -> Goal:
+def _goal(options: argparse.Namespace, spot: SolveSpot) -> Goal:
     target = options.target
     if target is None and options.iterations is None and options.time is None:
         target = _DEFAULT_TARGET

@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.solve.endgames import BIG_BLIND
-from bot.solve.lines import Line
+from bot.solve.lines import NodeLine
 from bot.solve.payoffs import Payoffs, Where, write_payoffs
 from bot.solve.report import chips_in
 from bot.solve.safety import KINDS, every_hand, live_hands, opponent_of, with_range
 from bot.solve.solutions import Solution
-from bot.solve.solving import Settings, bytes_text, find_price, make_solver
-from bot.solve.spots import DEFAULT_MENU, PLAYERS, Spot, read_menu
+from bot.solve.solving import SolveSettings, bytes_text, find_price, make_solver
+from bot.solve.spots import DEFAULT_MENU, PLAYERS, SolveSpot, read_menu
 from machine.errors import ConfigError, ParatusError
 from machine.files import check_can_write, whole_file
 from protocol.arrays import F64
@@ -60,7 +60,7 @@ class NowhereError(ParatusError):
 class Handover:
     """What to write for a solve at a decision where a street begins."""
 
-    line: Line
+    line: NodeLine
     opponent: int
     """Who will choose at the gadget."""
     payoffs: Path | None
@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_handover(options: argparse.Namespace, line: Line) -> Handover | None:
+def read_handover(options: argparse.Namespace, line: NodeLine) -> Handover | None:
     """What was asked for; refuse, before any work, what cannot be used."""
     if options.save_payoffs is None:
         for given, name in ((options.payoffs_of, "--payoffs-of"), (options.gifts, "--gifts")):
@@ -121,7 +121,7 @@ def read_handover(options: argparse.Namespace, line: Line) -> Handover | None:
     )
 
 
-def check_handover_memory(handover: Handover, spot: Spot, own_bytes: int, most_bytes: int) -> None:
+def check_handover_memory(handover: Handover, spot: SolveSpot, own_bytes: int, most_bytes: int) -> None:
     """Refuse what would not fit, as far as that can be foretold. The copy has no regrets: 16 bits price it."""
     if handover.payoffs is None or _knows_all(spot, handover):
         return
@@ -134,7 +134,7 @@ def check_handover_memory(handover: Handover, spot: Spot, own_bytes: int, most_b
         )
 
 
-def _knows_all(spot: Spot, handover: Handover) -> bool:
+def _knows_all(spot: SolveSpot, handover: Handover) -> bool:
     """Whether every hand that the opponent could have there is in its range."""
     alive = holdem_hands().live((*spot.board, *handover.line.cards))
     return bool(spot.ranges[handover.opponent][alive].all())
@@ -192,7 +192,7 @@ def _for_any_hand(solution: Solution, opponent: int, marks: Sequence[F64]) -> So
     solver, us = solution.solver, 1 - opponent
     spot = with_range(solution.spot, opponent, every_hand())
     alike: list[NDArray[np.floating]] = [*marks, solution.spot.ranges[opponent]]  # so that the same boards are
-    wide = make_solver(spot, Settings(bits=solver.subgame.storage.bits), marks=alike)
+    wide = make_solver(spot, SolveSettings(bits=solver.subgame.storage.bits), marks=alike)
     assert wide.subgame.boards == solver.subgame.boards
     for board in range(len(solver.subgame.deals.street)):
         wide.set_table(us, board, solver.table(us, board))
@@ -224,7 +224,7 @@ def _best(solver: Solver, player: int, place: Place, *, by_action: bool) -> F64:
     return found
 
 
-def _where(handover: Handover, spot: Spot) -> Where:
+def _where(handover: Handover, spot: SolveSpot) -> Where:
     state = handover.line.state
     return Where(
         player=handover.opponent,
@@ -255,7 +255,7 @@ def _contents(handover: Handover, payoffs: Payoffs, on_average: int) -> str:
     return f"payoffs of {PLAYERS[handover.opponent]}, {count:,} hands {how}; {gifts}"
 
 
-def _fragment(handover: Handover, spot: Spot) -> str:
+def _fragment(handover: Handover, spot: SolveSpot) -> str:
     """Options of the solve that the files are for."""
     where, us = _where(handover, spot), PLAYERS[handover.us]
     words = ["--board", cards_text(where.board), "--pot", str(where.pot), "--stack", str(where.stack)]

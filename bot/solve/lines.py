@@ -31,7 +31,7 @@ class LineError(ConfigError):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class NodeLine:
     """A decision of a spot, and the way there."""
 
     actions: tuple[Action, ...]
@@ -44,7 +44,7 @@ class Line:
     """As `parse_line` reads it; empty at the spot itself."""
 
 
-def parse_line(text: str, root: State, board: tuple[Card, ...], menu: Menu) -> Line:
+def parse_line(text: str, root: State, board: tuple[Card, ...], menu: Menu) -> NodeLine:
     """The decision to which `text` leads from the root."""
     if len(text) > _MAX_CHARS:
         raise LineError(f"a line of {len(text)} characters: expected at most {_MAX_CHARS}")
@@ -71,7 +71,7 @@ def parse_line(text: str, root: State, board: tuple[Card, ...], menu: Menu) -> L
         raise LineError(
             f"after {after} a card is dealt: expected it in brackets, as in {after},[{_example((*board, *cards))}]"
         )
-    return Line(tuple(actions), tuple(cards), state, tuple(menu.actions(state)), after)
+    return NodeLine(tuple(actions), tuple(cards), state, tuple(menu.actions(state)), after)
 
 
 def _card_is_due(state: State, root: State, cards: list[Card]) -> bool:

@@ -18,7 +18,7 @@ from rich.text import Text
 from bot.solve.answers import class_order, shares
 from bot.solve.report import NAMES, chips_in, number, print_blocks
 from bot.solve.safety import Safety
-from bot.solve.spots import PLAYERS, Spot
+from bot.solve.spots import PLAYERS, SolveSpot
 from protocol.arrays import F64
 from protocol.hands import HandClass, HandIndex, class_text, hand_classes_array, hand_text
 
@@ -66,7 +66,7 @@ class Margins:
         return int(np.count_nonzero(self.margins < -_ROUNDING * self.pot))
 
 
-def find_margins(solver: Solver, safety: Safety, spot: Spot) -> Margins:
+def find_margins(solver: Solver, safety: Safety, spot: SolveSpot) -> Margins:
     """What the average strategies leave to each hand."""
     opponent, subgame = safety.opponent, solver.subgame
     index = np.asarray(subgame.hand_index[opponent], np.int64)

@@ -25,7 +25,7 @@ class Goal:
     seconds: float | None
 
 
-class Estimate:
+class TimeEstimate:
     """How long it will still take, from what was measured so far.
 
     Exploitability falls about as a power of the number of iterations: the last few measurements say which, and how many
@@ -70,7 +70,7 @@ class SolveBar(StatusLine):
 
     def __init__(self, goal: Goal) -> None:
         super().__init__("getting ready (the first time kernels are compiled)", "paratus solve")
-        self._estimate = Estimate(goal)
+        self._estimate = TimeEstimate(goal)
 
     def show(self, progress: SolveProgress) -> None:
         """So far."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.solve.spots import PLAYERS, Spot, parse_board, read_menu, read_range
+from bot.solve.spots import PLAYERS, SolveSpot, parse_board, read_menu, read_range
 from machine.errors import ConfigError, quote
 from protocol.cards import cards_text
 from protocol.game import UNLIMITED
@@ -58,7 +58,7 @@ class SolveRecord(StrictRecord):
     exploitability: ExploitabilityRecord
 
 
-def spot_record(spot: Spot) -> SpotRecord:
+def spot_record(spot: SolveSpot) -> SpotRecord:
     """A spot as text."""
     oop, ip = (range_text(weights) for weights in spot.ranges)
     return SpotRecord(
@@ -72,12 +72,12 @@ def spot_record(spot: Spot) -> SpotRecord:
     )
 
 
-def recorded_spot(record: SpotRecord) -> Spot:
+def recorded_spot(record: SpotRecord) -> SolveSpot:
     """The spot that a record describes."""
     for who, text in zip(PLAYERS, (record.oop, record.ip), strict=True):
         if text.startswith("@"):
             raise ConfigError(f"{who}: {quote(text)}: expected a range, not the name of a file")
-    return Spot(
+    return SolveSpot(
         board=parse_board(record.board),
         pot=record.pot_chips,
         stack=record.stack_chips,

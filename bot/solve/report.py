@@ -12,7 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from bot.solve.answers import Answer, Group, by_class
+from bot.solve.answers import Answer, HandGroup, by_class
 from bot.solve.spots import PLAYERS
 from protocol.cards import cards_text
 from protocol.hands import HandClass, HandIndex, class_text, hand_text
@@ -94,7 +94,7 @@ def _width(console: Console, table: Table) -> int:
     return Measurement.get(console, console.options.update(max_width=_VERY_WIDE), table).maximum
 
 
-def _class_table(answer: Answer, groups: Sequence[Group]) -> Table:
+def _class_table(answer: Answer, groups: Sequence[HandGroup]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("hand", min_width=4)
     table.add_column("combos", justify="right", min_width=6)
@@ -217,7 +217,7 @@ def answer_data(answer: Answer, hands: Sequence[int] | None) -> dict[str, Any]:
     }
 
 
-def _class_data(group: Group, codes: list[str]) -> dict[str, Any]:
+def _class_data(group: HandGroup, codes: list[str]) -> dict[str, Any]:
     return {
         "class": class_text(HandClass(group.hand_class)),
         "hands": group.count,

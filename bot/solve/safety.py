@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bot.solve.answers import compatible_weights
 from bot.solve.payoffs import Payoffs, PayoffsError, Where, read_payoffs
-from bot.solve.spots import IP, PLAYERS, Spot
+from bot.solve.spots import IP, PLAYERS, SolveSpot
 from machine.errors import ConfigError
 from protocol.arrays import F64
 from protocol.cards import Card, cards_text
@@ -127,14 +127,14 @@ def check_options(options: argparse.Namespace) -> None:
         )
 
 
-def with_any_hand(spot: Spot, player: int) -> Spot:
+def with_any_hand(spot: SolveSpot, player: int) -> SolveSpot:
     """The spot with the range of a player who chooses: every hand but those that our range leaves no room for."""
     ours = spot.ranges[1 - player].astype(np.float64)
     held = live_hands(spot.board, ours) | ~holdem_hands().live(spot.board)
     return with_range(spot, player, held.astype(np.float32))
 
 
-def with_range(spot: Spot, player: int, weights: NDArray[np.float32]) -> Spot:
+def with_range(spot: SolveSpot, player: int, weights: NDArray[np.float32]) -> SolveSpot:
     """The spot with another range of one player."""
     oop, ip = (weights if who == player else given for who, given in enumerate(spot.ranges))
     return replace(spot, ranges=(oop, ip))
@@ -145,7 +145,7 @@ def every_hand() -> NDArray[np.float32]:
     return np.ones(NUM_HANDS, np.float32)
 
 
-def read_safety(options: argparse.Namespace, spot: Spot) -> Safety | None:
+def read_safety(options: argparse.Namespace, spot: SolveSpot) -> Safety | None:
     """The gadget that was asked for, before a spot in which the opponent has any hand; refuse payoffs of another."""
     if not wants_gadget(options):
         return None
@@ -159,7 +159,7 @@ def read_safety(options: argparse.Namespace, spot: Spot) -> Safety | None:
     return safety
 
 
-def _check_where(where: Where | None, spot: Spot, opponent: int) -> None:
+def _check_where(where: Where | None, spot: SolveSpot, opponent: int) -> None:
     if where is None:
         return
     if where.player != opponent:
@@ -174,7 +174,7 @@ def _check_where(where: Where | None, spot: Spot, opponent: int) -> None:
             raise PayoffsError(f"{key} = {held}: expected that of the spot, {wanted}")
 
 
-def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: Spot, gift_scale: float) -> Safety:
+def _safety(kind: str, opponent: int, payoffs: Payoffs, spot: SolveSpot, gift_scale: float) -> Safety:
     live, chips, notes = holdem_hands().live(spot.board) & (spot.ranges[opponent] > 0), payoffs.chips, []
     missing = np.flatnonzero(live & np.isnan(chips))
     if missing.size:

@@ -39,8 +39,8 @@ from bot.solve.records import (
     recorded_spot,
     spot_record,
 )
-from bot.solve.solving import Settings, bytes_text, find_price, make_solver
-from bot.solve.spots import PLAYERS, Spot
+from bot.solve.solving import SolveSettings, bytes_text, find_price, make_solver
+from bot.solve.spots import PLAYERS, SolveSpot
 from machine.errors import ConfigError, quote
 from machine.files import whole_file
 from machine.refusals import problem_words
@@ -88,7 +88,7 @@ class Header(StrictRecord):
 class Solution:
     """A solved spot that can be asked."""
 
-    spot: Spot
+    spot: SolveSpot
     solver: Solver
     solve: SolveRecord
     exploitability: ExploitabilityRecord
@@ -168,7 +168,7 @@ def _load(archive: zipfile.ZipFile, *, threads: int | None, most_bytes: int, rep
     need = find_price(spot, 16).bytes  # averages in 32 bits and no regrets are as much
     if need > most_bytes:
         raise SolutionError(f"needs {bytes_text(need)}: expected --memory of as much, not {bytes_text(most_bytes)}")
-    solver = make_solver(spot, Settings(threads=threads))
+    solver = make_solver(spot, SolveSettings(threads=threads))
     counts = (_count(solver.subgame, 0), _count(solver.subgame, 1))
     _check_same("decisions and hands of the spot", header.order, _order(solver.subgame))
     done, total = 0, sum(counts)

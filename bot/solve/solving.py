@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.solve.progress import Goal, SolveBar
-from bot.solve.spots import Spot, root_state
+from bot.solve.spots import SolveSpot, root_state
 from machine.errors import ConfigError, ParatusError, quote
 from protocol.cards import cards_text
 
@@ -33,7 +33,7 @@ _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _BYTES: Final = {"": 1, "k": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def parse_target(text: str, spot: Spot) -> float:
+def parse_target(text: str, spot: SolveSpot) -> float:
     """An exploitability, in chips: `0.5%` of the pot, `5mbb`, `20c`."""
     found = _TARGET.fullmatch(text.strip())
     if found is None or float(found.group(1)) <= 0:
@@ -75,7 +75,7 @@ def bytes_text(count: float) -> str:
     return f"{count:.0f} {unit}" if count >= 9.95 else f"{count:.1f} {unit}"
 
 
-def find_price(spot: Spot, bits: int, marks: Sequence[NDArray[np.floating]] = ()) -> SubgamePrice:
+def find_price(spot: SolveSpot, bits: int, marks: Sequence[NDArray[np.floating]] = ()) -> SubgamePrice:
     """What a spot costs, before any memory is taken. Boards are alike only if `marks`, numbers by hand, are so too."""
     from solver.subgame import Storage, outline
 
@@ -86,7 +86,7 @@ def find_price(spot: Spot, bits: int, marks: Sequence[NDArray[np.floating]] = ()
         raise ConfigError(f"menu: {error}") from None
 
 
-def price_text(spot: Spot, price: SubgamePrice) -> str:
+def price_text(spot: SolveSpot, price: SubgamePrice) -> str:
     """Spot and price in a line."""
     hands = " × ".join([str(count) for count in spot.hands])
     return (
@@ -106,7 +106,7 @@ def check_memory(price: SubgamePrice, most_bytes: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SolveSettings:
     """How to solve."""
 
     algorithm: Algorithm | None = None
@@ -118,7 +118,7 @@ class Settings:
 
 
 def make_solver(
-    spot: Spot, settings: Settings, safety: Safety | None = None, marks: Sequence[NDArray[np.floating]] = ()
+    spot: SolveSpot, settings: SolveSettings, safety: Safety | None = None, marks: Sequence[NDArray[np.floating]] = ()
 ) -> Solver:
     """A solver that has not begun; what it costs has been accepted."""
     from solver.subgame import Storage, Subgame, SubgameLimits
@@ -134,7 +134,7 @@ def make_solver(
 
 
 def solve(
-    spot: Spot, settings: Settings, goal: Goal, safety: Safety | None = None
+    spot: SolveSpot, settings: SolveSettings, goal: Goal, safety: Safety | None = None
 ) -> tuple[Solver, SolveProgress, bool]:
     """Solve with a bar on stderr: the solver, what it reached, and False if it was interrupted before the goal."""
     from solver.engine import SolveProgress

@@ -47,7 +47,7 @@ class SpotError(ConfigError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spot:
+class SolveSpot:
     """One question. Its constructor accepts only spots in which somebody has something to decide."""
 
     board: tuple[Card, ...]
@@ -92,13 +92,13 @@ class Spot:
         return oop, ip
 
 
-def spot_of_endgame(endgame: Endgame, menu: Menu, stack: int | None = None, big_blind: int = BIG_BLIND) -> Spot:
+def spot_of_endgame(endgame: Endgame, menu: Menu, stack: int | None = None, big_blind: int = BIG_BLIND) -> SolveSpot:
     """The spot of an endgame file, with the stacks of Libratus unless others are given."""
     behind = STACK - endgame.pot // 2 if stack is None else stack
-    return Spot(endgame.board, endgame.pot, behind, endgame.ranges, menu, big_blind)
+    return SolveSpot(endgame.board, endgame.pot, behind, endgame.ranges, menu, big_blind)
 
 
-def root_state(spot: Spot) -> State:
+def root_state(spot: SolveSpot) -> State:
     """The state at which the spot begins."""
     half, game = spot.pot // 2, _game(spot)
     opening: tuple[Action, ...] = (CALL, CALL) if half == spot.big_blind else (Raise(half), CALL)
@@ -117,7 +117,7 @@ def root_state(spot: Spot) -> State:
     )
 
 
-def _game(spot: Spot) -> Game:
+def _game(spot: SolveSpot) -> Game:
     total = spot.stack + spot.pot // 2
     blinds = (spot.big_blind, spot.big_blind // 2)
     return replace(load_game(DEFAULT_GAME).game, blind=blinds, stack=(total, total))
@@ -230,7 +230,7 @@ def _first_sizes(root: State, menu: Menu) -> list[object]:
     return [] if street is None else list(dict.fromkeys([*street.oop[0], *street.ip[0]]))
 
 
-def menu_notes(spot: Spot) -> list[str]:
+def menu_notes(spot: SolveSpot) -> list[str]:
     """What becomes of first bets that are too small or too large to be legal."""
     root = root_state(spot)
     bounds = raise_bounds(root)

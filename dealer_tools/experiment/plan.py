@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dealer_tools.plan import Own, Plan, entrant
+from dealer_tools.plan import MatchPlan, Own, entrant
 from machine.cores import available_cores
 from machine.errors import ConfigError, quote
 from machine.refusals import problem_line
@@ -39,7 +39,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class LimitsSection(_Section):
+class DealerLimits(_Section):
     """The dealer's."""
 
     response_ms: int = Field(default=Limits().response_ms, ge=1, le=10**12)
@@ -85,7 +85,7 @@ class ExperimentPlan(_Section):
     cores: int = Field(default=0, ge=0, le=1024)
     memory_mib: int = Field(default=0, ge=0, le=2**31)
     pairings: Annotated[tuple[Annotated[tuple[str, str], Field(strict=False)], ...], Field(strict=False)] = ()
-    limits: LimitsSection = LimitsSection()
+    limits: DealerLimits = DealerLimits()
     agents: Annotated[tuple[AgentSection, ...], Field(strict=False, min_length=2)]
 
     def agent(self, name: str) -> AgentSection:
@@ -117,7 +117,7 @@ class Task:
     name: str
     """And that of its folder."""
     pair: tuple[str, str]
-    match: Plan
+    match: MatchPlan
     cores: int
     memory_mib: int
     """What it needs while it is played."""
@@ -215,7 +215,7 @@ def _tasks(plan: ExperimentPlan, game: Game) -> Iterator[Task]:
     for seed in plan.seeds:
         for number, pair in enumerate(plan.pairs, 1):
             agents = [plan.agent(name) for name in pair]
-            match = Plan(
+            match = MatchPlan(
                 plan.game,
                 game,
                 tuple([entrant(agent.agent) for agent in agents]),
@@ -259,10 +259,10 @@ def with_defaults(plan: object) -> dict[str, Any]:
         return {}
 
 
-def match_plan(document: dict[str, Any]) -> Plan:
+def match_plan(document: dict[str, Any]) -> MatchPlan:
     """A match's plan as `plan_document` wrote it down."""
     names, agents = zip(*[(name, agent) for name, agent, _ in document["agents"]], strict=True)
-    return Plan(
+    return MatchPlan(
         document["game"],
         parse_game(document["definition"], document["game"]).game,
         agents,

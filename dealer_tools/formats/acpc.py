@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from dealer_tools.formats.reading import FormatError, Lines, damaged, distinct, missing, read_lines, write_text
-from dealer_tools.formats.records import PlayedHand, Refused, Session
+from dealer_tools.formats.records import PlayedHand, RecordedSession, RefusedHand
 from machine.errors import ParatusError, quote
 from protocol.game import Game, load_game
 from protocol.log import (
@@ -55,7 +55,7 @@ class _Found:
     """What a log says, line by line, before any of it is compared."""
 
     hands: list[PlayedHand] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedHand] = field(default_factory=list)
     numbers: set[int] = field(default_factory=set)
     """Of all hands that are there, readable or not."""
     unreadable: int = 0
@@ -65,7 +65,7 @@ class _Found:
     notes: list[str] = field(default_factory=list)
 
 
-def read_log(path: Path, game: Game | None = None) -> Session:
+def read_log(path: Path, game: Game | None = None) -> RecordedSession:
     """The hands of a log. Without `game` it is what the header names: a file beside the log, or a shipped game."""
     text = read_lines(path)
     header = _header(path, text.lines)
@@ -136,7 +136,7 @@ def _read(path: Path, text: Lines, game: Game) -> _Found:
             if not line.isprintable() or damaged(line):
                 raise LogError(f"{quote(line)}: characters that cannot be printed, or bytes that are no UTF-8")
         except LogError as error:
-            found.refused.append(Refused(where, str(error)))
+            found.refused.append(RefusedHand(where, str(error)))
             found.unreadable += 1
             number = _NUMBER.match(line)
             if number:
@@ -162,7 +162,7 @@ def _read_score(found: _Found, where: str, line: str, cut: bool) -> None:
 # --- What the lines say together ------------------------------------------------------------------------------------
 
 
-def _session(path: Path, header: MatchHeader | None, game: Game, found: _Found, notes: list[str]) -> Session:
+def _session(path: Path, header: MatchHeader | None, game: Game, found: _Found, notes: list[str]) -> RecordedSession:
     hands, refused, more = distinct(found.hands)
     complete = not refused and not found.unreadable
     seats, fixed = _seats([hand.record for hand in hands], found.score)
@@ -171,7 +171,7 @@ def _session(path: Path, header: MatchHeader | None, game: Game, found: _Found, 
     for hand in hands:
         reason = _name_trouble(hand.record, seats, fixed, header) or _value_trouble(hand)
         if reason:
-            refused.append(Refused(hand.where, reason))
+            refused.append(RefusedHand(hand.where, reason))
         else:
             good.append(hand)
     notes += more
@@ -189,10 +189,10 @@ def _session(path: Path, header: MatchHeader | None, game: Game, found: _Found, 
     else:
         notes.append(f"{found.score_where}: the score cannot be checked, since hands are missing or unreadable")
     refused += found.refused
-    return Session(str(path), game, seats, tuple(good), tuple(sorted(refused, key=_line_of)), tuple(notes))
+    return RecordedSession(str(path), game, seats, tuple(good), tuple(sorted(refused, key=_line_of)), tuple(notes))
 
 
-def _line_of(refused: Refused) -> int:
+def _line_of(refused: RefusedHand) -> int:
     return int(refused.where.rpartition(":")[2])
 
 
@@ -282,7 +282,7 @@ def _check_score(where: str, score: MatchScore, records: Sequence[HandRecord], f
 # --- Writing --------------------------------------------------------------------------------------------------------
 
 
-def log_text(session: Session, name: str = "converted", *, seed: int = 0, limits: Limits | None = None) -> str:
+def log_text(session: RecordedSession, name: str = "converted", *, seed: int = 0, limits: Limits | None = None) -> str:
     """The session as a log that `read_log` reads back. The game is named, not written: `game_text` does that."""
     records = [hand.record for hand in session.hands]
     seats, fixed = _seats(records, None) if records else (session.players, False)
@@ -302,7 +302,7 @@ def log_text(session: Session, name: str = "converted", *, seed: int = 0, limits
 
 
 def write_log(
-    path: Path, session: Session, name: str = "converted", *, seed: int = 0, limits: Limits | None = None
+    path: Path, session: RecordedSession, name: str = "converted", *, seed: int = 0, limits: Limits | None = None
 ) -> None:
     """Write the session as a log, whole or not at all."""
     write_text(path, log_text(session, name, seed=seed, limits=limits))

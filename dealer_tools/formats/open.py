@@ -8,7 +8,7 @@ from typing import Final
 
 from dealer_tools.formats import acpc, phh, slumbot
 from dealer_tools.formats.reading import FormatError, read_lines
-from dealer_tools.formats.records import Session
+from dealer_tools.formats.records import RecordedSession
 from machine.errors import quote
 from protocol.game import Game
 
@@ -24,7 +24,7 @@ _NOT_THESE: Final = {
 }
 
 
-def read_sessions(path: Path, game: Game | None = None, player: str = slumbot.CLIENT) -> list[Session]:
+def read_sessions(path: Path, game: Game | None = None, player: str = slumbot.CLIENT) -> list[RecordedSession]:
     """The sessions in a file of any format that is read here.
 
     `game` is for ACPC logs that do not name theirs, `player` is our name in sessions with Slumbot.

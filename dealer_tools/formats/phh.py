@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from dealer_tools.formats.betting import chips_before_street
-from dealer_tools.formats.phh_table import HistoryError, Table
+from dealer_tools.formats.phh_table import HistoryError, PhhTable
 from dealer_tools.formats.reading import FormatError, damaged, distinct, read_lines, write_text
-from dealer_tools.formats.records import PlayedHand, Refused, Session
+from dealer_tools.formats.records import PlayedHand, RecordedSession, RefusedHand
 from machine.errors import ParatusError, quote
 from protocol.cards import cards_text
 from protocol.game import DEFAULT_MAX_RAISES, MAX_PLAYERS, UNLIMITED, Game, Position, load_game, shipped_games
@@ -62,16 +62,16 @@ class History:
 # --- Files ----------------------------------------------------------------------------------------------------------
 
 
-def read_sessions(path: Path) -> list[Session]:
+def read_sessions(path: Path) -> list[RecordedSession]:
     """The hands of a `.phh` or `.phhs` file, one session for each game and set of players."""
     hands: list[tuple[PlayedHand, History]] = []
-    refused: list[Refused] = []
+    refused: list[RefusedHand] = []
     for number, place, text in _documents(read_lines(path).lines):
         where = f"{path}:{place}"
         try:
             hand = parse_hand(text, number)
         except HistoryError as error:
-            refused.append(Refused(where, str(error)))
+            refused.append(RefusedHand(where, str(error)))
             continue
         hands.append((PlayedHand(where, hand.record), hand))
     if not hands:
@@ -85,7 +85,9 @@ def read_sessions(path: Path) -> list[Session]:
         kept, clashes, notes = distinct([played for played, _ in members])
         everything = sorted([*clashes, *refused], key=_line_of)
         refused = []  # nobody knows whose they are: told once
-        sessions.append(Session(str(path), game, _players(members), tuple(kept), tuple(everything), tuple(notes)))
+        sessions.append(
+            RecordedSession(str(path), game, _players(members), tuple(kept), tuple(everything), tuple(notes))
+        )
     return sessions
 
 
@@ -112,7 +114,7 @@ def _players(members: Sequence[tuple[PlayedHand, History]]) -> tuple[str, ...]:
     return tuple([name for _, name in sorted(zip(first.seats, first.record.names, strict=True))])
 
 
-def _line_of(refused: Refused) -> int:
+def _line_of(refused: RefusedHand) -> int:
     return int(refused.where.rpartition(":")[2])
 
 
@@ -199,7 +201,7 @@ def _play(game: Game, document: Mapping[str, Any]) -> tuple[Deal, State, set[int
     texts = document.get("actions")
     if not isinstance(texts, list):
         raise HistoryError("actions: expected a list of texts")
-    table = Table(start(game), [() for _ in range(game.num_players)])
+    table = PhhTable(start(game), [() for _ in range(game.num_players)])
     for index, text in enumerate(texts, 1):
         try:
             table.act(text.partition("#")[0].strip() if isinstance(text, str) else "no text")
@@ -379,7 +381,7 @@ def _actions(record: HandRecord) -> list[str]:
     return texts + shows
 
 
-def session_text(session: Session, *, sections: bool = True) -> str:
+def session_text(session: RecordedSession, *, sections: bool = True) -> str:
     """All hands, each a section; without sections there can be but one."""
     if not sections and len(session.hands) != 1:
         raise FormatError(f"{session.source}: {len(session.hands)} hands: a .phh file holds one, expected .phhs")
@@ -387,6 +389,6 @@ def session_text(session: Session, *, sections: bool = True) -> str:
     return "\n".join([f"[{number}]\n{text}" for number, text in enumerate(texts, 1)]) if sections else texts[0]
 
 
-def write_session(path: Path, session: Session) -> None:
+def write_session(path: Path, session: RecordedSession) -> None:
     """Write the session, whole or not at all: as one document if the name ends `.phh`, else in sections (`.phhs`)."""
     write_text(path, session_text(session, sections=path.suffix != ".phh"))

@@ -21,7 +21,7 @@ class HistoryError(ParatusError):
 
 
 @dataclass(slots=True)
-class Table:
+class PhhTable:
     """A hand while its actions are read."""
 
     state: State

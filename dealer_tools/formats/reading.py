@@ -1,7 +1,7 @@
 """What all readers of played hands share: files as lines, numbers that name one hand each, and what is missing.
 
-Two kinds of trouble. Damage that stays in one line or one hand costs that hand: it is `Refused` with its place. Damage
-that makes the whole file worthless (a result that its hands do not add up to, no way to know the game) is a
+Two kinds of trouble. Damage that stays in one line or one hand costs that hand: it is `RefusedHand` with its place.
+Damage that makes the whole file worthless (a result that its hands do not add up to, no way to know the game) is a
 `FormatError`, and no other exception leaves a reader.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from dealer_tools.formats.records import PlayedHand, Refused
+from dealer_tools.formats.records import PlayedHand, RefusedHand
 from machine.errors import ParatusError
 
 _SHOWN_GAPS: Final = 5
@@ -65,14 +65,14 @@ class Distinct(NamedTuple):
     """Hands of which no two have one number, in the order of their numbers."""
 
     hands: list[PlayedHand]
-    refused: list[Refused]
+    refused: list[RefusedHand]
     notes: list[str]
 
 
 def distinct(hands: Iterable[PlayedHand]) -> Distinct:
     """An exact repeat counts once. Of different hands with one number nobody knows the right one: all are refused."""
     first: dict[int, PlayedHand] = {}
-    refused: list[Refused] = []
+    refused: list[RefusedHand] = []
     clashing: set[int] = set()
     repeats: list[PlayedHand] = []
     for hand in hands:
@@ -83,10 +83,12 @@ def distinct(hands: Iterable[PlayedHand]) -> Distinct:
         if earlier.record == hand.record:
             repeats.append(hand)
             continue
-        refused.append(Refused(hand.where, f"hand {number} is another one at {earlier.where}: neither is counted"))
+        refused.append(RefusedHand(hand.where, f"hand {number} is another one at {earlier.where}: neither is counted"))
         if number not in clashing:
             clashing.add(number)
-            refused.append(Refused(earlier.where, f"hand {number} is another one at {hand.where}: neither is counted"))
+            refused.append(
+                RefusedHand(earlier.where, f"hand {number} is another one at {hand.where}: neither is counted")
+            )
     numbers = sorted(first)
     kept = [first[number] for number in numbers if number not in clashing]
     return Distinct(kept, refused, [_repeated(repeats)] if repeats else [])

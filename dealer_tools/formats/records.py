@@ -31,7 +31,7 @@ class PlayedHand:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedHand:
     """A hand, or a line that should have been one, that is left out."""
 
     where: str
@@ -39,7 +39,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RecordedSession:
     """All hands of one file, in order."""
 
     source: str
@@ -47,6 +47,6 @@ class Session:
     players: tuple[str, ...]
     """In seat order where that is known."""
     hands: tuple[PlayedHand, ...]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedHand, ...] = ()
     notes: tuple[str, ...] = ()
     """What whoever reads the score should know: gaps, a log without its end."""

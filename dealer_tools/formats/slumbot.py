@@ -38,7 +38,7 @@ from typing import Any, Final
 
 from dealer_tools.formats.betting import chips_before_street
 from dealer_tools.formats.reading import FormatError, damaged, distinct, missing, read_lines, write_text
-from dealer_tools.formats.records import PlayedHand, Refused, Session
+from dealer_tools.formats.records import PlayedHand, RecordedSession, RefusedHand
 from machine.errors import ParatusError, quote
 from protocol.cards import Card, CardError, card_text, parse_card
 from protocol.errors import IllegalAction
@@ -264,12 +264,12 @@ def read_numbers(path: Path) -> Begun:
 class SlumbotLog:
     """A session log: the hands, and what the server says of their luck."""
 
-    session: Session
+    session: RecordedSession
     baselines: Mapping[int, float]
     """`baseline_winnings` in chips by number of the hand, for those of the session that have it."""
 
 
-def read_session(path: Path, player: str = CLIENT) -> Session:
+def read_session(path: Path, player: str = CLIENT) -> RecordedSession:
     """The hands of a session log."""
     return read_session_log(path, player).session
 
@@ -315,8 +315,8 @@ def read_session_log(path: Path, player: str = CLIENT) -> SlumbotLog:
     if absent:
         notes.append(f"{path}: {absent} hands are missing: {which}")
     good = tuple([hand for hand in kept if hand.where not in refused])
-    in_order = tuple([Refused(where, refused[where]) for where in sorted(refused, key=_line_of)])
-    session = Session(str(path), slumbot_game(), (player, SERVER), good, in_order, tuple(notes))
+    in_order = tuple([RefusedHand(where, refused[where]) for where in sorted(refused, key=_line_of)])
+    session = RecordedSession(str(path), slumbot_game(), (player, SERVER), good, in_order, tuple(notes))
     known = {hand.record.hand: baselines[hand.record.hand] for hand in good}
     return SlumbotLog(session, {number: chips for number, chips in known.items() if chips is not None})
 
@@ -377,7 +377,7 @@ def _line(entry: Mapping[str, Any]) -> str:
     return json.dumps(entry, ensure_ascii=True, allow_nan=False)
 
 
-def session_text(session: Session, player: str = CLIENT) -> str:
+def session_text(session: RecordedSession, player: str = CLIENT) -> str:
     """A session as the log of one with Slumbot: `player` is us, whoever sits opposite is the server."""
     if session.game != slumbot_game() or player not in session.players:
         raise FormatError(f"{session.source}: expected {DEFAULT_GAME} with {quote(player)}: not written for Slumbot")
@@ -389,6 +389,6 @@ def session_text(session: Session, player: str = CLIENT) -> str:
     return "".join(lines)
 
 
-def write_session(path: Path, session: Session, player: str = CLIENT) -> None:
+def write_session(path: Path, session: RecordedSession, player: str = CLIENT) -> None:
     """Write the session as a session log, whole or not at all."""
     write_text(path, session_text(session, player))

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from dealer_tools.formats.records import PlayedHand, Refused, Session
+from dealer_tools.formats.records import PlayedHand, RecordedSession, RefusedHand
 from protocol.game import Game, Position, game_text
 from protocol.log import HandRecord
 from protocol.state import Deal, payoffs, start, steps
@@ -78,7 +78,7 @@ class _Decisions(Mapping[str, StoredDecision]):
         return len(self._match.read(self._hand))
 
 
-def attach(session: Session, match: StoredMatch, player: str) -> Session:
+def attach(session: RecordedSession, match: StoredMatch, player: str) -> RecordedSession:
     """The hands of a log with the policies of a player.
 
     Raises `StoreError` where log and store tell a hand differently: then they are of two matches, and hands that happen
@@ -122,22 +122,22 @@ def _disagreement(record: HandRecord, stored: StoredHand, player: str) -> str:
     return ""
 
 
-def read_store(path: Path, match: int | None = None) -> Session:
+def read_store(path: Path, match: int | None = None) -> RecordedSession:
     """The hands of a store alone."""
     opened = StoredMatch(path, match)
     hands: list[PlayedHand] = []
-    refused: list[Refused] = []
+    refused: list[RefusedHand] = []
     for stored in opened.hands():
         where = f"{path}: hand {stored.hand}"
         try:
             record = _record(stored, opened.game, path.stem)
         except WireError as error:
-            refused.append(Refused(where, str(error)))
+            refused.append(RefusedHand(where, str(error)))
             continue
         hands.append(PlayedHand(where, record, {path.stem: opened.decisions(stored.hand)}))
     players = path.stem, OPPONENT
     notes = (f"{path}: its latest match; {opened.others} earlier ones are not scored",) if opened.others else ()
-    return Session(str(path), opened.game, players, tuple(hands), tuple(refused), notes)
+    return RecordedSession(str(path), opened.game, players, tuple(hands), tuple(refused), notes)
 
 
 def _record(stored: StoredHand, game: Game, player: str) -> HandRecord:

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from dealer_tools.agents import add_agent_options, agent_for, agent_settings, agents_help, load_two_player_game
 from dealer_tools.deal import number_between
-from dealer_tools.lbr.records import Pair, Plan
+from dealer_tools.lbr.records import LbrPlan, Pair
 from dealer_tools.lbr.settings import Setting
-from dealer_tools.lbr.shares import LEAST_PAIRS, Job, pairs_of, players_on
+from dealer_tools.lbr.shares import LEAST_PAIRS, LbrJob, pairs_of, players_on
 from dealer_tools.results import Estimate
 from machine.cores import available_cores
 from machine.errors import ConfigError
@@ -98,7 +98,7 @@ def run_command(options: argparse.Namespace) -> int:
     if options.cores is not None and options.cores < 1:
         raise ConfigError(f"--cores {options.cores}: expected at least 1")
     agent = agent_for(options.agent, game, options)
-    plan = Plan(
+    plan = LbrPlan(
         options.game, game, absolute_code(options.agent), agent.identity(),
         Setting(options.setting), options.hands, options.seed, think_s,
     )  # fmt: skip
@@ -116,23 +116,23 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def play(plan: Plan, agent: Agent, file: Journal[Pair] | None, options: argparse.Namespace) -> list[Pair]:
+def play(plan: LbrPlan, agent: Agent, file: Journal[Pair] | None, options: argparse.Namespace) -> list[Pair]:
     """All pairs of a plan; those that the file has are not played again."""
     missing = plan.deals - (len(file.results) if file is not None else 0)
     cores = min(options.cores or _sensible_cores(missing, agent, plan), max(missing, 1))
-    players = players_on(cores, Job(plan, agent_settings(options)), agent)
+    players = players_on(cores, LbrJob(plan, agent_settings(options)), agent)
     with HandsBar(f"{plan.setting} v {plan.agent}", 2 * plan.deals) as bar:
         played = do_lots(players, pairs_of(plan), kept=file, tell=bar.show, in_order=True)
         return [pair for _, pair in played]
 
 
-def _sensible_cores(missing: int, agent: Agent, plan: Plan) -> int:
+def _sensible_cores(missing: int, agent: Agent, plan: LbrPlan) -> int:
     """One where a search's time is told by the clock: two searches would take it from each other."""
     worth_it = missing >= (LEAST_PAIRS if agent.on_loop else 2)
     return available_cores() if worth_it and not plan.think_s else 1
 
 
-def report(plan: Plan, pairs: list[Pair], played_s: float) -> dict[str, Any]:
+def report(plan: LbrPlan, pairs: list[Pair], played_s: float) -> dict[str, Any]:
     """What `--json` prints."""
     unit = 1000 / plan.game.big_blind
     estimates = {

@@ -19,7 +19,7 @@ from protocol.game import Game
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Equity:
+class BoardEquity:
     """One hand on one board."""
 
     possible: F64
@@ -39,9 +39,9 @@ class Equities:
     def __init__(self, game: Game) -> None:
         self._holdings = Holdings(game)
 
-    def of(self, hole: Sequence[Card], board: Sequence[Card]) -> Equity:
+    def of(self, hole: Sequence[Card], board: Sequence[Card]) -> BoardEquity:
         """A hand on a board, or before there is any."""
         hands = self._holdings.hands
         possible = hands.live((*hole, *board)).astype(np.float64)
         margins = self._holdings.margins(hands.column(hole), board)
-        return Equity(possible, (1 - margins) / 2 * possible)
+        return BoardEquity(possible, (1 - margins) / 2 * possible)

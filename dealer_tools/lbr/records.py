@@ -21,7 +21,7 @@ Pair = tuple[Played, Played]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LbrPlan:
     """What is to be played."""
 
     game_name: str

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dealer_tools.lbr.equity import Equities, Equity
+from dealer_tools.lbr.equity import BoardEquity, Equities
 from dealer_tools.lbr.settings import Setting, offered
 from machine.errors import ParatusError
 from protocol.arrays import F64
@@ -63,7 +63,7 @@ class LocalBestResponse:
         return max(actions, key=lambda action: _chips(action, state, equity, weights, folding))
 
 
-def _chips(action: Action, state: State, equity: Equity, weights: F64, folding: Folding) -> float:
+def _chips(action: Action, state: State, equity: BoardEquity, weights: F64, folding: Folding) -> float:
     """What an action is worth."""
     if action == FOLD:
         return 0.0
@@ -94,6 +94,6 @@ def after(weights: F64, policy: Policy, action: Action) -> F64:
     return left / most
 
 
-def showdown_chips(state: State, equity: Equity, weights: F64) -> float:
+def showdown_chips(state: State, equity: BoardEquity, weights: F64) -> float:
     """What a showdown is worth on average over the agent's range; `equity` is that of the whole board."""
     return min(state.committed) * (2.0 * equity.against(weights) - 1.0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dealer_tools.lbr.hand import LEGS, Players
-from dealer_tools.lbr.records import Pair, Plan
+from dealer_tools.lbr.records import LbrPlan, Pair
 from machine.lots import Lot, Workers, WorkerSpec
 from machine.processes import workers_for
 from protocol.dealing import CardStream
@@ -26,28 +26,28 @@ Numbered = tuple[int, Deal]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LbrJob:
     """What a process must know to take part."""
 
-    plan: Plan
+    plan: LbrPlan
     settings: StrategySettings
 
 
-def pairs_of(plan: Plan) -> Iterator[Lot[Numbered]]:
+def pairs_of(plan: LbrPlan) -> Iterator[Lot[Numbered]]:
     """All of a plan, weighed in hands."""
     stream = CardStream(plan.game, plan.seed)
     for number in range(plan.deals):
         yield Lot(number, (number, stream.deal()), len(LEGS))
 
 
-def players_on(cores: int, job: Job, agent: Agent) -> Workers[Numbered, Pair]:
+def players_on(cores: int, job: LbrJob, agent: Agent) -> Workers[Numbered, Pair]:
     """Who plays them: the agent itself on one core."""
     plan = job.plan
     here = _playing(Players(plan.setting, agent, plan.seed, plan.think_s)) if cores == 1 else None
     return workers_for(WorkerSpec(_player, job, "plays", at_once=_AT_ONCE if agent.on_loop else 1), cores, here)
 
 
-def _player(job: Job) -> Callable[[Numbered], Pair]:
+def _player(job: LbrJob) -> Callable[[Numbered], Pair]:
     plan = job.plan
     agent = open_agent(plan.agent, plan.game, job.settings.one_thread(), allow_code=True)
     return _playing(Players(plan.setting, agent, plan.seed, plan.think_s))

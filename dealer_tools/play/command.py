@@ -12,7 +12,7 @@ from typing import Final
 from dealer_tools.agents import agents_help
 from dealer_tools.deal import number_between
 from dealer_tools.play.luck import Worth
-from dealer_tools.play.record import Record
+from dealer_tools.play.record import SittingRecord
 from dealer_tools.play.screen import Screen
 from dealer_tools.play.sitting import YOU, Left, Sitting
 from machine.errors import ConfigError, quote
@@ -51,7 +51,7 @@ def run_command(options: argparse.Namespace) -> int:
     seed = secrets.randbelow(MAX_SEED + 1) if options.seed is None else options.seed
     agent, key = open_agent(options.against, game, allow_code=True), DrawKey(seed, "play")
     folder = options.out or Path("matches") / time.strftime(f"play-{agent.name}-%Y%m%d-%H%M%S", time.gmtime())
-    record = Record(folder, agent, YOU, key)
+    record = SittingRecord(folder, agent, YOU, key)
     try:
         worth = Worth(game, YOU, agent.name)
         screen = Screen(worth)
@@ -77,7 +77,7 @@ def _welcome(name: str, game: Game, worth: Worth) -> str:
     return "\n".join(lines)
 
 
-def _farewell(record: Record, folder: Path, seed: int, agent: str) -> str:
+def _farewell(record: SittingRecord, folder: Path, seed: int, agent: str) -> str:
     if not record.hands:
         return f"\nNo hand was finished. The seed of the cards was {seed}."
     last = record.hands - 1

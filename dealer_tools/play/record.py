@@ -30,7 +30,7 @@ MATCH = "match"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class AgentDecision:
     """One of the agent's."""
 
     asked: MatchState
@@ -39,7 +39,7 @@ class Decision:
     seconds: float
 
 
-class Record:
+class SittingRecord:
     """What was played, on disk."""
 
     def __init__(self, folder: Path, agent: Agent, person: str, key: DrawKey) -> None:
@@ -59,7 +59,7 @@ class Record:
         """So many are in it."""
         return len(self._lines)
 
-    def add(self, record: HandRecord, decisions: Sequence[Decision]) -> PlayedHand:
+    def add(self, record: HandRecord, decisions: Sequence[AgentDecision]) -> PlayedHand:
         """Keep a finished hand; returns it as scoring sees it."""
         agent = self._names[1]
         position = Position(record.names.index(agent))
@@ -93,7 +93,7 @@ class Record:
                 self.path.parent.rmdir()
 
 
-def _stored(decision: Decision) -> StoredDecision:
+def _stored(decision: AgentDecision) -> StoredDecision:
     """As the store will give it back."""
     asked = decision.asked
     board = deal_text(asked.state, asked.deal._replace(hole=()))

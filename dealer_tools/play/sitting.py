@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
 from dealer_tools.formats.records import PlayedHand
-from dealer_tools.play.record import Decision, Record
+from dealer_tools.play.record import AgentDecision, SittingRecord
 from protocol.dealing import CardStream
 from protocol.game import Position
 from protocol.log import HandRecord
@@ -50,7 +50,7 @@ class Person(Protocol):
 class Sitting:
     """Hands, one after another."""
 
-    def __init__(self, chair: Chair, record: Record, cards: CardStream, think_s: float) -> None:
+    def __init__(self, chair: Chair, record: SittingRecord, cards: CardStream, think_s: float) -> None:
         self._game, self._chair, self._record, self._cards = chair.agent.game, chair, record, cards
         self._think_s = think_s
 
@@ -68,7 +68,7 @@ class Sitting:
         mine = Position(number % 2)
         agent = self._chair.agent.name
         names = (YOU, agent) if mine == 0 else (agent, YOU)
-        decisions: list[Decision] = []
+        decisions: list[AgentDecision] = []
         self._chair.begin_hand()
         while state.actor is not None:
             seen = MatchState(state.actor, number, state, view(state, deal, state.actor))
@@ -81,11 +81,11 @@ class Sitting:
             state = apply(state, action)
         return self._record.add(_record(number, state, deal, names), decisions)
 
-    def _ask(self, runner: asyncio.Runner, asked: MatchState) -> Decision:
+    def _ask(self, runner: asyncio.Runner, asked: MatchState) -> AgentDecision:
         begun = time.monotonic()
         budget = Budget(begun + max(_PATIENCE_S, 3 * self._think_s), self._think_s)
         action, policy = runner.run(self._chair.decide(asked, budget))
-        return Decision(asked, policy, action, time.monotonic() - begun)
+        return AgentDecision(asked, policy, action, time.monotonic() - begun)
 
 
 def _record(number: int, state: State, deal: Deal, names: tuple[str, ...]) -> HandRecord:

@@ -42,7 +42,7 @@ import numpy as np
 
 from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.holdings import Holdings, ScoreError
-from dealer_tools.scoring.values import Side, Values, missing_cards
+from dealer_tools.scoring.values import KnownSide, Values, missing_cards
 from protocol.arrays import F64
 from protocol.cards import cards_text
 from protocol.game import Position
@@ -111,7 +111,7 @@ class Aivat:
             state, total = start(self._holdings.game), 0.0
             hands = self._holdings.hands
             for theirs in range(len(hands)):
-                values = first_value(self._values, Side(position, theirs), state)
+                values = first_value(self._values, KnownSide(position, theirs), state)
                 free = hands.live(hands[theirs])
                 total += float(np.broadcast_to(values, free.shape)[free].mean())
             known = self._deals[position] = total / len(hands)
@@ -138,7 +138,7 @@ class _Walk:
             raise ScoreError(f"{played.where}: the cards of {whose} are not known: expected those of both players")
         self._hands = hands = holdings.hands
         self._held = hands.column(ours)
-        self._side = Side(self._position, hands.column(theirs), None if parts.imagine else self._held)
+        self._side = KnownSide(self._position, hands.column(theirs), None if parts.imagine else self._held)
         self._terms: list[Term] = []
         self._state, self._board = start(holdings.game), record.deal.board[:0]
         self._weights = hands.live(theirs).astype(np.float64)
@@ -295,7 +295,7 @@ class _ActionValues:
         return self._known[action]
 
 
-def first_value(values: Values, side: Side, state: State) -> F64:
+def first_value(values: Values, side: KnownSide, state: State) -> F64:
     """[hand] or [1]: v once hands are dealt, and nothing else."""
     return values.before(side, state, ()) if missing_cards(state, ()) else values.at(side, state, ())
 

@@ -28,7 +28,7 @@ from blueprints.lookup import Lookup
 from blueprints.storage import Blueprint
 from blueprints.values.bucket_values import BOARDS, LastStreet, Worths, open_worths
 from dealer_tools.scoring.holdings import Holdings
-from dealer_tools.scoring.values import Side, mean_of_alike, mean_over_cards, missing_cards
+from dealer_tools.scoring.values import KnownSide, mean_of_alike, mean_over_cards, missing_cards
 from machine.cores import available_cores
 from machine.progress import LINE_EVERY_S, HandsBar
 from protocol.arrays import F64
@@ -55,10 +55,10 @@ class BlueprintValues:
         self._buckets = lru_cache(maxsize=_KEPT)(self._look_up)
         self._flops = lru_cache(maxsize=NUM_CLASSES)(self._look_up)
         self._last_street = LastStreet(lookup.blueprint)
-        self._last: tuple[tuple[Side, str, tuple[Card, ...]], F64] | None = None
+        self._last: tuple[tuple[KnownSide, str, tuple[Card, ...]], F64] | None = None
         self._node = lru_cache(maxsize=_NODES)(self._find)
 
-    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def at(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         node = self._node(state)
         if node is None:
             return np.zeros(1)
@@ -69,7 +69,7 @@ class BlueprintValues:
         worth = float(self._worths.of(1 - side.position, node)[bucket])
         return np.array([-worth * state.pot])
 
-    def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def before(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         node = self._node(state)
         if node is None:
             return np.zeros(1)
@@ -79,7 +79,7 @@ class BlueprintValues:
         worths = self._worths.of(1 - side.position, node).astype(np.float64)[buckets]
         return mean_of_alike(self._holdings, side, board, cards, worths * -state.pot)
 
-    def _before_last(self, side: Side, state: State, node: int, board: tuple[Card, ...]) -> F64:
+    def _before_last(self, side: KnownSide, state: State, node: int, board: tuple[Card, ...]) -> F64:
         """The mean over all last boards; an action and the cards after it ask for the same, one after the other."""
         key = side, state.betting, board
         if self._last is None or self._last[0] != key:
@@ -92,7 +92,7 @@ class BlueprintValues:
         return self._last[1]
 
     def _played_out(
-        self, side: Side, state: State, node: int, board: tuple[Card, ...], buckets: NDArray[np.uint16]
+        self, side: KnownSide, state: State, node: int, board: tuple[Card, ...], buckets: NDArray[np.uint16]
     ) -> F64:
         signs = self._holdings.signs(side.theirs, board)
         values = self._last_street.values(node, side.position, buckets, side.theirs, signs).astype(np.float64)

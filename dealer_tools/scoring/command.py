@@ -15,7 +15,7 @@ from dealer_tools.scoring.learned import fit, fit_document, fit_table, write_lea
 from dealer_tools.scoring.picture import totals_svg
 from dealer_tools.scoring.report import document, page, table
 from dealer_tools.scoring.results import RAW, make_result
-from dealer_tools.scoring.shares import LEAST_HANDS, Job, score_on
+from dealer_tools.scoring.shares import LEAST_HANDS, ScoreJob, score_on
 from dealer_tools.scoring.sources import first_hands, read_hands
 from dealer_tools.scoring.values import Equity
 from dealer_tools.scoring.valuing import VALUES, choose_values
@@ -69,7 +69,7 @@ def run_command(options: argparse.Namespace) -> int:
         return _fit(options)
     asked = _asked(options.estimators)
     both = any(ESTIMATORS[name].theirs for name in asked)
-    job = Job(tuple(options.paths), options.player, both, options.hands, (), options.values, options.blueprint)
+    job = ScoreJob(tuple(options.paths), options.player, both, options.hands, (), options.values, options.blueprint)
     hands = job.read()
     missing = {name: why for name, why in available(hands.hands, hands.player).items() if name in asked}
     job = replace(job, names=tuple(_chosen(asked, missing, by_name=options.estimators is not None)))

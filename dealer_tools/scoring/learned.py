@@ -28,7 +28,7 @@ from dealer_tools.formats.records import PlayedHand
 from dealer_tools.scoring.aivat import Aivat, Parts
 from dealer_tools.scoring.holdings import Holdings, ScoreError
 from dealer_tools.scoring.sources import Hands
-from dealer_tools.scoring.values import Side, Values, Zero
+from dealer_tools.scoring.values import KnownSide, Values, Zero
 from machine.refusals import problem_words
 from protocol.arrays import F64
 from protocol.cards import Card, cards_text
@@ -84,10 +84,10 @@ class Mixture:
         named = [f"{part.name} {part.digest} {row.tolist()}" for part, row in zip(parts, weights, strict=True)]
         self.digest = blake2b("\n".join(named).encode(), digest_size=8).hexdigest()
 
-    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def at(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         return self._mixed(state, lambda part: part.at(side, state, board))
 
-    def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def before(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         return self._mixed(state, lambda part: part.before(side, state, board))
 
     def _mixed(self, state: State, value: Callable[[Values], F64]) -> F64:

@@ -27,7 +27,7 @@ LOT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ScoreJob:
     """A score as it was asked for: what a process must know to take part."""
 
     paths: tuple[Path, ...]
@@ -53,7 +53,7 @@ class Job:
         return Scorer(holdings, values, self.names)
 
 
-def score_on(cores: int, job: Job, hands: Hands, scorer: Scorer, tell: Callable[[int], None]) -> dict[str, F64]:
+def score_on(cores: int, job: ScoreJob, hands: Hands, scorer: Scorer, tell: Callable[[int], None]) -> dict[str, F64]:
     """Chips of each hand by estimator; `tell` hears how many are done."""
     count = len(hands.hands)
     lots = [Lot(first, slice(first, first + LOT), min(LOT, count - first)) for first in range(0, max(count, 1), LOT)]
@@ -64,7 +64,7 @@ def score_on(cores: int, job: Job, hands: Hands, scorer: Scorer, tell: Callable[
     return {name: np.concatenate([part[name] for part in parts]) for name in job.names}
 
 
-def _ready(job: Job) -> Callable[[slice], dict[str, F64]]:
+def _ready(job: ScoreJob) -> Callable[[slice], dict[str, F64]]:
     hands = job.read()
     return _scoring(hands, job.scorer(hands))
 

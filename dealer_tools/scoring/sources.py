@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dealer_tools.formats.open import read_sessions
-from dealer_tools.formats.records import PlayedHand, Refused, Session
+from dealer_tools.formats.records import PlayedHand, RecordedSession, RefusedHand
 from dealer_tools.formats.stores import StoredMatch, attach, read_store
 from dealer_tools.scoring.holdings import ScoreError
 from machine.errors import quote
@@ -35,7 +35,7 @@ class Hands:
     hands: tuple[PlayedHand, ...]
     pairs: tuple[tuple[int, int], ...]
     """Places of the two hands of each deal that was played twice."""
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedHand, ...]
     notes: tuple[str, ...]
     identities: tuple[str, ...]
     """What played, as the stores of either player say."""
@@ -45,11 +45,11 @@ class Hands:
 class _Source:
     """The sessions of one path."""
 
-    sessions: list[Session]
+    sessions: list[RecordedSession]
     stores: list[list[StoredMatch]]
     """Beside each session."""
 
-    def with_policies(self, player: str, *, both: bool) -> list[Session]:
+    def with_policies(self, player: str, *, both: bool) -> list[RecordedSession]:
         """The sessions with what the stores of the player hold, or those of both."""
         found = []
         for session, stores in zip(self.sessions, self.stores, strict=True):
@@ -136,12 +136,12 @@ def _read_folder(path: Path) -> _Source:
     return _Source(sessions, [beside for source in read for beside in source.stores])
 
 
-def _stores_beside(session: Session, folder: Path) -> list[StoredMatch]:
+def _stores_beside(session: RecordedSession, folder: Path) -> list[StoredMatch]:
     """The stores of the players of a log that lie beside it."""
     return [StoredMatch(path) for path in sorted(folder.glob("*.sqlite")) if path.stem in session.players]
 
 
-def _known(session: Session) -> set[str]:
+def _known(session: RecordedSession) -> set[str]:
     """Whose policies its hands have already."""
     return {name for hand in session.hands[:1] for name in hand.decisions}
 

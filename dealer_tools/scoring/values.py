@@ -30,7 +30,7 @@ from protocol.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class KnownSide:
     """Whose values are wanted, against which hand."""
 
     position: Position
@@ -54,11 +54,11 @@ class Values(Protocol):
         """The same for two functions only if their values are the same."""
         ...
 
-    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def at(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         """[hand] or [1], when all are alike, at a decision with all cards of its street on the board."""
         ...
 
-    def before(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def before(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         """[hand] or [1]: the mean of `at` over the cards that the street still lacks."""
         ...
 
@@ -69,7 +69,7 @@ class Zero:
     name = "zero"
     digest = "0"
 
-    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def at(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         return np.zeros(1)
 
     before = at
@@ -88,7 +88,7 @@ class Equity:
     def __init__(self, holdings: Holdings) -> None:
         self._holdings = holdings
 
-    def at(self, side: Side, state: State, board: tuple[Card, ...]) -> F64:
+    def at(self, side: KnownSide, state: State, board: tuple[Card, ...]) -> F64:
         called = min(max(state.committed), *state.game.stack)
         return called * self._holdings.margins(side.theirs, board, side.ours)
 
@@ -102,7 +102,7 @@ def missing_cards(state: State, board: Sequence[Card]) -> int:
 
 def mean_over_cards(
     holdings: Holdings,
-    side: Side,
+    side: KnownSide,
     board: tuple[Card, ...],
     missing: int,
     value: Callable[[tuple[Card, ...]], F64],
@@ -114,7 +114,9 @@ def mean_over_cards(
     return total / holdings.completions(side.theirs, board, missing)
 
 
-def mean_of_alike(holdings: Holdings, side: Side, board: Sequence[Card], coming: NDArray[np.uint8], values: F64) -> F64:
+def mean_of_alike(
+    holdings: Holdings, side: KnownSide, board: Sequence[Card], coming: NDArray[np.uint8], values: F64
+) -> F64:
     """The same for values that do not depend on our hand: coming uint8[n, cards], values [n], all that can come.
 
     The sum over all, less what holds a card of the hand, plus what holds both.

@@ -19,8 +19,8 @@ from dealer_tools.formats.slumbot import CLIENT, read_session, slumbot_game
 from dealer_tools.scoring.sources import SESSION
 from dealer_tools.slumbot import calibration
 from dealer_tools.slumbot.client import import_httpx
-from dealer_tools.slumbot.record import Record
-from dealer_tools.slumbot.session import MATCH, Ended, Session
+from dealer_tools.slumbot.record import SlumbotRecord
+from dealer_tools.slumbot.session import MATCH, Ended, SlumbotSession
 from dealer_tools.slumbot.settings import DEFAULT_FILE, SlumbotSettings, load_settings, read_password
 from machine.errors import ConfigError
 from machine.progress import HandsBar
@@ -103,7 +103,7 @@ def _play(options: argparse.Namespace, agent: str, settings: SlumbotSettings, pa
     agents += [agents[0] if agents[0].on_loop else opened() for _ in range(settings.concurrency - 1)]
     key = DrawKey(settings.seed, MATCH)
     identity = stored_identity(agents[0].identity(), key, think_s=f"{settings.think_s:g}", user=settings.user)
-    with Record(options.out, agents[0].name, identity) as record:
+    with SlumbotRecord(options.out, agents[0].name, identity) as record:
         _say(f"{agents[0].name} plays {settings.base}, seed {settings.seed}, into {options.out}")
         if record.finished or record.broken:
             _say(f"continued: {record.finished} hands are finished, {record.broken} broken")
@@ -115,9 +115,9 @@ def _play(options: argparse.Namespace, agent: str, settings: SlumbotSettings, pa
 
 
 async def _session(
-    settings: SlumbotSettings, agents: list[Agent], record: Record, password: str, hands: int, bar: HandsBar
+    settings: SlumbotSettings, agents: list[Agent], record: SlumbotRecord, password: str, hands: int, bar: HandsBar
 ) -> Ended:
-    return await Session(settings, agents, record, password, _say).play(hands, bar.show)
+    return await SlumbotSession(settings, agents, record, password, _say).play(hands, bar.show)
 
 
 def _agent(options: argparse.Namespace) -> str:

@@ -40,7 +40,7 @@ _ARRIVES: Final = (Fault.NONE, Fault.TOKEN, Fault.SLASHES, Fault.TWICE)
 PATHS: Final = ("login", "new_hand", "act")
 
 
-class Refused(ParatusError):
+class RequestError(ParatusError):
     """A request that is answered with an `error_msg`."""
 
 
@@ -90,7 +90,7 @@ class Emulator:
         self._twins = (self._player("self-play 0"), self._player("self-play 1"))
 
     async def answer(self, what: str, document: Mapping[str, Any], fault: Fault = Fault.NONE) -> dict[str, Any]:
-        """Carry out a request; raises `Refused`."""
+        """Carry out a request; raises `RequestError`."""
         if what == "login":
             return self._login(document)
         token, talk = self._conversation(document, new=what == "new_hand")
@@ -110,7 +110,7 @@ class Emulator:
     def _login(self, document: Mapping[str, Any]) -> dict[str, Any]:
         given = document.get("username"), document.get("password")
         if not all(isinstance(text, str) and text for text in given) or self._user not in (None, given):
-            raise Refused("Invalid username or password")
+            raise RequestError("Invalid username or password")
         return {"token": self._remember(_Conversation(self._player("play")))}
 
     def _conversation(self, document: Mapping[str, Any], *, new: bool) -> tuple[str, _Conversation]:
@@ -119,7 +119,7 @@ class Emulator:
             talk = _Conversation(self._player("play"))
             return self._remember(talk), talk
         if not isinstance(token, str) or token not in self._conversations:
-            raise Refused("Unknown token")
+            raise RequestError("Unknown token")
         self._conversations.move_to_end(token)
         return token, self._conversations[token]
 
@@ -143,14 +143,14 @@ class Emulator:
     async def _act(self, talk: _Conversation, document: Mapping[str, Any]) -> dict[str, Any]:
         hand, text = talk.hand, document.get("incr")
         if hand is None:
-            raise Refused("No hand in progress")
+            raise RequestError("No hand in progress")
         if not isinstance(text, str):
-            raise Refused(f"incr {quote(repr(text))}: expected an action")
+            raise RequestError(f"incr {quote(repr(text))}: expected an action")
         before = hand.state
         try:
             hand.state = apply(before, read_action(text, before))
         except SlumbotError as error:
-            raise Refused(str(error)) from None
+            raise RequestError(str(error)) from None
         return await self._go_on(talk, hand, before)
 
     async def _go_on(self, talk: _Conversation, hand: _Hand, before: State | None = None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from dealer_tools.formats.slumbot import SlumbotError, action_to_text
 from dealer_tools.slumbot.client import GaveUp, RequestFailed, SlumbotHttp, Stopping, Traffic, Why
-from dealer_tools.slumbot.record import Record
+from dealer_tools.slumbot.record import SlumbotRecord
 from dealer_tools.slumbot.replies import Doubled, Seen, check_first, check_next, read_seen, read_token
 from dealer_tools.slumbot.settings import SlumbotSettings
 from machine.errors import ParatusError
@@ -44,12 +44,12 @@ class BrokenHand(ParatusError):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SharedByLanes:
     """What all lanes share."""
 
     traffic: Traffic
     settings: SlumbotSettings
-    record: Record
+    record: SlumbotRecord
     password: str
     """Empty: play without a name."""
     stop: asyncio.Event
@@ -60,7 +60,7 @@ class Table:
 class Lane:
     """One conversation with the server."""
 
-    def __init__(self, table: Table, http: SlumbotHttp, player: Chair) -> None:
+    def __init__(self, table: SharedByLanes, http: SlumbotHttp, player: Chair) -> None:
         self._table, self._http, self._player = table, http, player
         self._token: str | None = None
         self._last: dict[str, Any] | None = None

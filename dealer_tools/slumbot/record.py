@@ -31,7 +31,7 @@ _PLAN: Final = "session.json"
 _KILLED: Final = "the client was ended in the middle of the hand"
 
 
-class Record:
+class SlumbotRecord:
     """An open folder. A context manager; `store` raises `StoreError` on leaving if something could not be written."""
 
     def __init__(self, folder: Path, agent: str, identity: dict[str, str]) -> None:
@@ -53,7 +53,7 @@ class Record:
         for hand in sorted(numbers.open):
             self.add_broken(hand, _KILLED, None)
 
-    def __enter__(self) -> Record:
+    def __enter__(self) -> SlumbotRecord:
         return self
 
     def __exit__(self, *error: object) -> None:

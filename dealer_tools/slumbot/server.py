@@ -17,7 +17,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from dealer_tools.formats.slumbot import SlumbotError, parse_object
-from dealer_tools.slumbot.emulator import PATHS, Emulator, Refused
+from dealer_tools.slumbot.emulator import PATHS, Emulator, RequestError
 from dealer_tools.slumbot.faults import NOT_CARRIED_OUT, Fault, Faults
 from machine.errors import ConfigError
 
@@ -46,7 +46,7 @@ class _Request:
     """Whether the client wants the connection to stay open."""
 
 
-class Server:
+class SlumbotServer:
     """Serves an emulator on a port, with faults."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Server:
     async def _answer(self, what: str, body: bytes, fault: Fault) -> Mapping[str, Any]:
         try:
             return await self._emulator.answer(what, parse_object(body.decode("utf-8", errors="replace")), fault)
-        except (Refused, SlumbotError) as error:
+        except (RequestError, SlumbotError) as error:
             return {"error_msg": str(error)}
 
     async def _send_faulty(self, writer: asyncio.StreamWriter, content: bytes, fault: Fault, *, keep: bool) -> bool:

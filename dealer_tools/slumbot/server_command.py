@@ -17,7 +17,7 @@ from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import slumbot_game
 from dealer_tools.slumbot.emulator import Emulator
 from dealer_tools.slumbot.faults import FAULTS_HELP, Faults, parse_faults
-from dealer_tools.slumbot.server import Server
+from dealer_tools.slumbot.server import SlumbotServer
 from dealer_tools.slumbot.settings import SlumbotSettings, read_password
 from machine.errors import ConfigError
 from protocol.log import MAX_SEED
@@ -72,13 +72,13 @@ def run_command(options: argparse.Namespace) -> int:
             emulator = Emulator(
                 agent, seed=options.seed, think_s=think_s, baseline=not options.no_baseline, user=user, tell=tell
             )
-            await _serve(Server(emulator, faults, tell), options.host, options.port)
+            await _serve(SlumbotServer(emulator, faults, tell), options.host, options.port)
 
         asyncio.run(main())
     return 0
 
 
-async def _serve(server: Server, host: str, port: int) -> None:
+async def _serve(server: SlumbotServer, host: str, port: int) -> None:
     """Until Ctrl-C or a request to end."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

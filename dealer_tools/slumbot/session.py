@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from dealer_tools.slumbot.client import GaveUp, SlumbotHttp, Stopping, Traffic
-from dealer_tools.slumbot.lane import Lane, Table
-from dealer_tools.slumbot.record import Record
+from dealer_tools.slumbot.lane import Lane, SharedByLanes
+from dealer_tools.slumbot.record import SlumbotRecord
 from dealer_tools.slumbot.settings import SlumbotSettings
 from strategies.agents import Agent
 from strategies.chair import Chair
@@ -39,14 +39,14 @@ class Ended:
     """Why, if the server failed for too long."""
 
 
-class Session:
+class SlumbotSession:
     """Plays with one server into one folder."""
 
     def __init__(
         self,
         settings: SlumbotSettings,
         agents: Sequence[Agent],
-        record: Record,
+        record: SlumbotRecord,
         password: str,
         say: Callable[[str], None],
     ) -> None:
@@ -61,7 +61,7 @@ class Session:
         """Until the folder has so many finished hands."""
         traffic, record = Traffic(self._settings, self._say), self._record
         traffic.hide(self._password)
-        table = Table(traffic, self._settings, record, self._password, self._stop, asyncio.Lock())
+        table = SharedByLanes(traffic, self._settings, record, self._password, self._stop, asyncio.Lock())
         with self._interrupts():
             self._tasks = [asyncio.create_task(self._lane(table, player, hands, show)) for player in self._players]
             gave_up = _outcome(await asyncio.gather(*self._tasks, return_exceptions=True))
@@ -71,7 +71,7 @@ class Session:
             self._stop.is_set(), gave_up,
         )  # fmt: skip
 
-    async def _lane(self, table: Table, player: Chair, hands: int, show: Callable[[int], None]) -> None:
+    async def _lane(self, table: SharedByLanes, player: Chair, hands: int, show: Callable[[int], None]) -> None:
         try:
             async with SlumbotHttp(self._settings, table.traffic) as http:
                 lane = Lane(table, http, player)

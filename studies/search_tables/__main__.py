@@ -14,7 +14,7 @@ from machine.files import whole_file
 from machine.progress import duration_text
 from machine.revision import ROOT
 from solver.warm import warm_up
-from studies.search_tables.jobs import Settings, known_rows, run_all
+from studies.search_tables.jobs import TableSettings, known_rows, run_all
 from studies.search_tables.report import draw, insert, made, tables
 
 
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.processes < 1:
         parser.error(f"--processes {options.processes}: expected a number from 1 up")
-    settings, begun = Settings(), time.monotonic()
+    settings, begun = TableSettings(), time.monotonic()
     known = len(known_rows(settings, options.folder))
     warm_up(32)  # before processes that would all compile
     rows = run_all(settings, options.folder, options.processes)

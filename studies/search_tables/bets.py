@@ -36,7 +36,7 @@ from studies.search_tables.trunk import FLOP, Seam, Whole
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class BetMethod:
     """How a bet outside the tree is answered."""
 
     form: Form | None
@@ -48,11 +48,11 @@ class Method:
 
 
 METHODS: Final = {
-    "Resolve": Method(Form.RESOLVE),
-    "Reach-Maxmargin (expensive)": Method(Form.MAXMARGIN, reach=True, expensive=True),
-    "Unsafe (expensive)": Method(None, expensive=True),
-    "Maxmargin": Method(Form.MAXMARGIN),
-    "Reach-Maxmargin": Method(Form.MAXMARGIN, reach=True),
+    "Resolve": BetMethod(Form.RESOLVE),
+    "Reach-Maxmargin (expensive)": BetMethod(Form.MAXMARGIN, reach=True, expensive=True),
+    "Unsafe (expensive)": BetMethod(None, expensive=True),
+    "Maxmargin": BetMethod(Form.MAXMARGIN),
+    "Reach-Maxmargin": BetMethod(Form.MAXMARGIN, reach=True),
 }
 LOOKED_INTO: Final = ("Resolve", "Maxmargin")
 """The two whose order is not the thesis's for a reason that is not plain."""
@@ -152,7 +152,7 @@ class NestedPlay:
     """Our strategy in the tree in which the opponent has all bets: a solution of the small tree, and search."""
 
     def __init__(
-        self, field: Field, sizes: Sizes, us: int, averages: tuple[F32, F32], method: Method, algorithm: Algorithm,
+        self, field: Field, sizes: Sizes, us: int, averages: tuple[F32, F32], method: BetMethod, algorithm: Algorithm,
         iterations: int, played: PlayedPayoffs | None = None,
     ) -> None:  # fmt: skip
         """`played` are the payoffs of a method that wants them."""

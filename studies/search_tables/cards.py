@@ -30,7 +30,7 @@ from studies.search_tables.trunk import FLOP, Seam, Whole
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class CardMethod:
     """What search assumes about the opponent at the root of a flop."""
 
     form: Form | None
@@ -47,15 +47,15 @@ class Method:
 
 
 METHODS: Final = {
-    "Unsafe": Method(None),
-    "Resolve": Method(Form.RESOLVE),
-    "Maxmargin": Method(Form.MAXMARGIN),
-    "Reach-Maxmargin": Method(Form.MAXMARGIN, reach=True),
-    "Reach-Maxmargin (not split)": Method(Form.MAXMARGIN, reach=True, split=False),
-    "Estimate": Method(Form.RESOLVE, estimated=True),
-    "Estimate + Distributional": Method(Form.RESOLVE, estimated=True, distributed=True),
-    "Reach-Estimate + Distributional": Method(Form.RESOLVE, estimated=True, distributed=True, reach=True),
-    "Reach-Estimate + Distributional (not split)": Method(
+    "Unsafe": CardMethod(None),
+    "Resolve": CardMethod(Form.RESOLVE),
+    "Maxmargin": CardMethod(Form.MAXMARGIN),
+    "Reach-Maxmargin": CardMethod(Form.MAXMARGIN, reach=True),
+    "Reach-Maxmargin (not split)": CardMethod(Form.MAXMARGIN, reach=True, split=False),
+    "Estimate": CardMethod(Form.RESOLVE, estimated=True),
+    "Estimate + Distributional": CardMethod(Form.RESOLVE, estimated=True, distributed=True),
+    "Reach-Estimate + Distributional": CardMethod(Form.RESOLVE, estimated=True, distributed=True, reach=True),
+    "Reach-Estimate + Distributional (not split)": CardMethod(
         Form.RESOLVE, estimated=True, distributed=True, reach=True, split=False
     ),
 }
@@ -149,7 +149,9 @@ class Together(Solver):
 class Search:
     """A method applied to every flop."""
 
-    def __init__(self, subgame: Subgame, trunk: Trunk, method: Method, algorithm: Algorithm, iterations: int) -> None:
+    def __init__(
+        self, subgame: Subgame, trunk: Trunk, method: CardMethod, algorithm: Algorithm, iterations: int
+    ) -> None:
         self.whole = put_in(subgame, trunk.averages)
         self._trunk, self._method, self._algorithm, self._iterations = trunk, method, algorithm, iterations
         self._arrivals = [self.whole.arrivals(player) for player in SEATS]

@@ -38,7 +38,7 @@ _BATCH: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TableSettings:
     """Everything that results depend on."""
 
     edition: int = 3
@@ -73,7 +73,7 @@ Steps = Iterator[float]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TableJob:
     """One piece of work."""
 
     name: str
@@ -84,31 +84,33 @@ class Job:
     needs: tuple[str, ...] = ()
 
 
-def jobs_of(settings: Settings) -> list[Job]:
+def jobs_of(settings: TableSettings) -> list[TableJob]:
     """All of them, those that others need first."""
-    found = [Job("blueprint", 40, "blueprint")]
-    found += [Job(f"trunk-{count}", 25 + count / 300, "trunk", (count,)) for count in settings.buckets]
-    found.append(Job("trunk-0", 8, "trunk", (0,)))
+    found = [TableJob("blueprint", 40, "blueprint")]
+    found += [TableJob(f"trunk-{count}", 25 + count / 300, "trunk", (count,)) for count in settings.buckets]
+    found.append(TableJob("trunk-0", 8, "trunk", (0,)))
     for us in SEATS:
-        found.append(Job(f"inside-{us}", 80, "inside", (us,)))
-        found.append(Job(f"translation-{us}", 4, "translation", (us,), ("blueprint",)))
+        found.append(TableJob(f"inside-{us}", 80, "inside", (us,)))
+        found.append(TableJob(f"translation-{us}", 4, "translation", (us,), ("blueprint",)))
         for name, count in nested_of(settings):
             before = (f"{nested_row(estimated(name), count)}-{us}",) if name in bets.PLAYED else ()
             row = f"{nested_row(name, count)}-{us}"
-            found.append(Job(row, 20 + count / 7, "nested", (name, us, count), ("blueprint", *before)))
+            found.append(TableJob(row, 20 + count / 7, "nested", (name, us, count), ("blueprint", *before)))
     for count in settings.buckets:
         needs = (f"trunk-{count}",)
-        found.append(Job(f"together-{count}", 10, "together", (count,), needs))
+        found.append(TableJob(f"together-{count}", 10, "together", (count,), needs))
         for name, flop_method in cards.METHODS.items():
             cost = 14 if flop_method.distributed else 9
-            found.append(Job(f"flops-{count}-{plain(name)}", cost, "flops", (count, flop_method), needs))
+            found.append(TableJob(f"flops-{count}-{plain(name)}", cost, "flops", (count, flop_method), needs))
     for scale in settings.scales:
         scaled = replace(cards.METHODS["Reach-Maxmargin"], scale=scale)
-        found.append(Job(f"scaled-{scale:g}", 9, "flops", (settings.scaled, scaled), (f"trunk-{settings.scaled}",)))
+        found.append(
+            TableJob(f"scaled-{scale:g}", 9, "flops", (settings.scaled, scaled), (f"trunk-{settings.scaled}",))
+        )
     return found
 
 
-def nested_of(settings: Settings) -> list[tuple[str, int]]:
+def nested_of(settings: TableSettings) -> list[tuple[str, int]]:
     """Methods of nested search, and how many iterations each solve has."""
     table = [(name, count) for count in settings.nested_iterations for name in bets.METHODS]
     played = [(name, max(settings.nested_iterations)) for name in bets.PLAYED]
@@ -133,7 +135,9 @@ def plain(name: str) -> str:
 # Doing
 
 
-def perform(job: Job, settings: Settings, folder: Path, tell: Callable[[float], None] = lambda share: None) -> Row:
+def perform(
+    job: TableJob, settings: TableSettings, folder: Path, tell: Callable[[float], None] = lambda share: None
+) -> Row:
     """Do a job; what it found is written to the folder and returned. `tell` hears what share of it is done."""
     begun = time.monotonic()
     row: Row = {}
@@ -156,11 +160,11 @@ def _iterate(solver: Whole | cards.Together, iterations: int) -> Steps:
         yield solver.iterations / iterations
 
 
-def _trunk_game(settings: Settings) -> Subgame:
+def _trunk_game(settings: TableSettings) -> Subgame:
     return whole(flop_holdem(settings.ranks, settings.suits), parse_menu(settings.menu))
 
 
-def _trunk(row: Row, settings: Settings, folder: Path, count: int) -> Steps:
+def _trunk(row: Row, settings: TableSettings, folder: Path, count: int) -> Steps:
     subgame = _trunk_game(settings)
     buckets = None
     if count:
@@ -179,14 +183,14 @@ def _trunk(row: Row, settings: Settings, folder: Path, count: int) -> Steps:
             row["estimated_gifts"] = [float((gifts > 0).mean()) for gifts in found.estimated_gifts]
 
 
-def _flops(row: Row, settings: Settings, folder: Path, count: int, method: cards.Method) -> Steps:
+def _flops(row: Row, settings: TableSettings, folder: Path, count: int, method: cards.CardMethod) -> Steps:
     trunk, algorithm = cards.Trunk.load(folder / f"trunk-{count}.npz"), parse_algorithm(settings.algorithm)
     search = cards.Search(_trunk_game(settings), trunk, method, algorithm, settings.flop_iterations)
     yield from search.run()
     row |= _both(search.exploitability())
 
 
-def _together(row: Row, settings: Settings, folder: Path, count: int) -> Steps:
+def _together(row: Row, settings: TableSettings, folder: Path, count: int) -> Steps:
     trunk, subgame = cards.Trunk.load(folder / f"trunk-{count}.npz"), _trunk_game(settings)
     best = {}
     for us in SEATS:
@@ -197,11 +201,11 @@ def _together(row: Row, settings: Settings, folder: Path, count: int) -> Steps:
     row["best_response_mbb"] = [best[1], best[0]]
 
 
-def _bets(settings: Settings) -> Field:
+def _bets(settings: TableSettings) -> Field:
     return Field.of(flop_holdem(settings.ranks, settings.suits))
 
 
-def _blueprint(row: Row, settings: Settings, folder: Path) -> Steps:
+def _blueprint(row: Row, settings: TableSettings, folder: Path) -> Steps:
     solver = Whole(whole(_bets(settings).game, settings.sizes.small), parse_algorithm(settings.algorithm))
     yield from _iterate(solver, settings.blueprint_iterations)
     with whole_file(folder / "blueprint.npz") as file:
@@ -215,13 +219,13 @@ def _averages(folder: Path) -> tuple[F32, F32]:
         return arrays["first"], arrays["second"]
 
 
-def _inside(row: Row, settings: Settings, folder: Path, us: int) -> Steps:
+def _inside(row: Row, settings: TableSettings, folder: Path, us: int) -> Steps:
     solver = Whole(whole(_bets(settings).game, settings.sizes.mixed(us)), parse_algorithm(settings.algorithm))
     yield from _iterate(solver, settings.blueprint_iterations)
     row |= _both(solver.exploitability())
 
 
-def _translation(row: Row, settings: Settings, folder: Path, us: int) -> Steps:
+def _translation(row: Row, settings: TableSettings, folder: Path, us: int) -> Steps:
     game, sizes = _bets(settings).game, settings.sizes
     blueprint, mixed = Whole(whole(game, sizes.small)), Whole(whole(game, sizes.mixed(us)))
     for player, averages in enumerate(_averages(folder)):
@@ -231,7 +235,7 @@ def _translation(row: Row, settings: Settings, folder: Path, us: int) -> Steps:
     row["best_response_mbb"] = bets.opponent_mbb(mixed.exploitability(), us)
 
 
-def _nested(row: Row, settings: Settings, folder: Path, name: str, us: int, iterations: int) -> Steps:
+def _nested(row: Row, settings: TableSettings, folder: Path, name: str, us: int, iterations: int) -> Steps:
     field, sizes, played = _bets(settings), settings.sizes, None
     if name in bets.PLAYED:
         before = Whole(whole(field.game, sizes.mixed(us)))
@@ -274,7 +278,7 @@ _KINDS: Final[Mapping[str, Callable[..., Steps]]] = {
 # Running all
 
 
-def known_rows(settings: Settings, folder: Path) -> dict[str, Row]:
+def known_rows(settings: TableSettings, folder: Path) -> dict[str, Row]:
     """Those that are in the folder, of jobs by name."""
     rows = {}
     for job in jobs_of(settings):
@@ -286,7 +290,7 @@ def known_rows(settings: Settings, folder: Path) -> dict[str, Row]:
     return rows
 
 
-def waves(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+def waves(jobs: Sequence[TableJob]) -> Iterator[list[TableJob]]:
     """Jobs that need none but those of earlier waves."""
     left = list(jobs)
     while left:
@@ -295,7 +299,7 @@ def waves(jobs: Sequence[Job]) -> Iterator[list[Job]]:
         left = [job for job in left if not names.isdisjoint(job.needs)]
 
 
-def run_all(settings: Settings, folder: Path, processes: int) -> dict[str, Row]:
+def run_all(settings: TableSettings, folder: Path, processes: int) -> dict[str, Row]:
     """Do what is missing; what is done is in the folder, whatever happens next."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = known_rows(settings, folder)
@@ -313,9 +317,9 @@ def run_all(settings: Settings, folder: Path, processes: int) -> dict[str, Row]:
     return rows
 
 
-def _performer(place: tuple[Settings, Path]) -> Callable[[Job], Row]:
+def _performer(place: tuple[TableSettings, Path]) -> Callable[[TableJob], Row]:
     return lambda job: perform(job, *place)
 
 
-def _weight(job: Job) -> int:
+def _weight(job: TableJob) -> int:
     return round(job.cost_s)

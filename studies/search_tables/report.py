@@ -11,7 +11,7 @@ from machine.files import whole_file
 from machine.progress import duration_text
 from studies.search_tables import bets, cards
 from studies.search_tables.games import SEATS
-from studies.search_tables.jobs import Row, Settings, nested_row, plain
+from studies.search_tables.jobs import Row, TableSettings, nested_row, plain
 
 Rows = Mapping[str, Row]
 
@@ -47,7 +47,7 @@ THESIS_BETS: Final = {
 _FIGURE_INCHES: Final = (7.0, 4.0)
 
 
-def flops(rows: Rows, settings: Settings) -> dict[str, list[float | None]]:
+def flops(rows: Rows, settings: TableSettings) -> dict[str, list[float | None]]:
     """Exploitability by method, for each number of buckets; the mean of both seats."""
     patterns = {"Trunk": "trunk-{}"} | {name: f"flops-{{}}-{plain(name)}" for name in cards.METHODS}
     return {name: _by_buckets(rows, settings, pattern) for name, pattern in patterns.items()}
@@ -63,12 +63,12 @@ def _bet_rows(count: int) -> dict[str, str]:
     return {TRANSLATION: "translation-{}"} | {name: f"{nested_row(name, count)}-{{}}" for name in bets.METHODS}
 
 
-def floor(rows: Rows, settings: Settings) -> list[float | None]:
+def floor(rows: Rows, settings: TableSettings) -> list[float | None]:
     """All flops solved at once."""
     return _by_buckets(rows, settings, "together-{}")
 
 
-def _by_buckets(rows: Rows, settings: Settings, pattern: str) -> list[float | None]:
+def _by_buckets(rows: Rows, settings: TableSettings, pattern: str) -> list[float | None]:
     return [_mean(_both(rows.get(pattern.format(count)))) for count in settings.buckets]
 
 
@@ -83,7 +83,7 @@ def _both(row: Row | None) -> list[float | None]:
     return [None, None] if row is None else list(row["best_response_mbb"])
 
 
-def buckets(rows: Rows, settings: Settings) -> list[int]:
+def buckets(rows: Rows, settings: TableSettings) -> list[int]:
     """How many there are in each trunk: no more than there are different points, of however many were asked for."""
     return [int(rows.get(f"trunk-{count}", {}).get("buckets", count)) for count in settings.buckets]
 
@@ -128,12 +128,12 @@ def _source(row: Row) -> tuple[str, str]:
     return row["revision"], row["cpu"]
 
 
-def tables(rows: Rows, settings: Settings) -> str:
+def tables(rows: Rows, settings: TableSettings) -> str:
     """Both tables, the pairs of methods whose order is not the thesis's, and what is known of why."""
     return "\n".join([*_flop_table(rows, settings), "", *_bet_table(rows, settings), "", *_cause_table(rows, settings)])
 
 
-def _flop_table(rows: Rows, settings: Settings) -> list[str]:
+def _flop_table(rows: Rows, settings: TableSettings) -> list[str]:
     ours, least, counts = flops(rows, settings), floor(rows, settings), buckets(rows, settings)
     heads = [f"{count:,}" for count in counts] + [f"thesis {count:,}" for count in THESIS_BUCKETS]
     lines = ["### Table 5.1: buckets on the flop, mbb/h", "", *_head("buckets", heads)]
@@ -147,7 +147,7 @@ def _flop_table(rows: Rows, settings: Settings) -> list[str]:
     return lines
 
 
-def _bet_table(rows: Rows, settings: Settings) -> list[str]:
+def _bet_table(rows: Rows, settings: TableSettings) -> list[str]:
     columns, most, least = settings.nested_iterations, max(settings.nested_iterations), inside(rows)
     heads = [f"{count:,} iterations" for count in columns] + ["in the big blind", "in the small blind", "thesis"]
     lines = ["### Table 5.4: a bet of 0.75 pot that the tree does not have, mbb/h", "", *_head("method", heads)]
@@ -159,7 +159,7 @@ def _bet_table(rows: Rows, settings: Settings) -> list[str]:
     return lines
 
 
-def _cause_table(rows: Rows, settings: Settings) -> list[str]:
+def _cause_table(rows: Rows, settings: TableSettings) -> list[str]:
     """More iterations, other payoffs, and what searches leave the opponent: on average over hands, and at worst."""
     count, more = max(settings.nested_iterations), settings.longer_iterations
     heads = ["mbb/h", f"{more:,} iterations", "hands gain, thousandths of the pot", "one hand gains at most"]
@@ -209,7 +209,7 @@ def insert(page: Path, text: str) -> bool:
     return True
 
 
-def draw(path: Path, rows: Rows, settings: Settings) -> None:
+def draw(path: Path, rows: Rows, settings: TableSettings) -> None:
     """Reach-Maxmargin with gifts of all scales."""
     import matplotlib as mpl
 

@@ -27,7 +27,7 @@ FLOP: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrunkStep:
     """A decision before the flop on the way to a line, and the number of the action taken."""
 
     node: int
@@ -50,12 +50,12 @@ class Whole(Solver):
         """The state in which the flop's betting begins, by line."""
         return self.subgame.forests[0].next_states
 
-    def steps(self, line: int) -> list[Step]:
+    def steps(self, line: int) -> list[TrunkStep]:
         """The decisions that lead to the flop."""
         found, before = [], self.subgame.before(Place(FLOP, self.subgame.forests[FLOP].root(line), 0))
         while before is not None:
             place, action = before
-            found.append(Step(place.node, action))
+            found.append(TrunkStep(place.node, action))
             before = self.subgame.before(place)
         return found[::-1]
 
