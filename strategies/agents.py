@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from protocol.game import Game, game_text
@@ -56,8 +55,6 @@ class AgentSpec:
     """What a process of it was seen to use, rounded up."""
     kernels: tuple[str, ...] = ("ranking",)
     """What `paratus warm` prepares for it, by the names of its parts."""
-    file: Path | None = None
-    """The user's, if it is code of the user's."""
 
     def check(self, game: Game, settings: StrategySettings) -> None:
         """Refuse what `make` would refuse, without the tables and kernels that make it slow."""

@@ -12,7 +12,6 @@ configuration names it: never because a match folder, a store or a request over 
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -37,6 +36,7 @@ from strategies.settings import StrategySettings
 from strategies.strategy import Budget, Spot, Strategy
 
 ENTRY_POINTS: Final = "paratus.agents"
+_DIGEST: Final = "__paratus_digest__"
 SECTION: Final = "own"
 """Of the settings, for keys that the class declares."""
 _CODE: Final = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]{0,63})")
@@ -116,40 +116,40 @@ def load_agent(name: str) -> AgentSpec | None:
     """The agent of a file or of an entry point; None if there is no such entry point."""
     found = _CODE.fullmatch(name)
     if found is not None:
-        path = Path(found["file"])
-        return _spec(name, getattr(_run(path), found["name"], None), path.resolve())
+        module = _run(Path(found["file"]))
+        return _spec(name, getattr(module, found["name"], None), module.__dict__[_DIGEST])
     for point in entry_points(group=ENTRY_POINTS, name=name):
         try:
             loaded = point.load()
         except Exception as error:  # whatever the code raises
             raise ConfigError(f"agent {quote(name)} ({point.value}): {_words(error)}") from None
-        return _spec(name, loaded, None)
+        return _spec(name, loaded, point.value)
     return None
 
 
 def _run(path: Path) -> ModuleType:
-    """The file as a module; the same one however often it is asked for."""
+    """The file as a module; the same one however often it is asked for, whatever the file has become since."""
     module_name = f"paratus_agent_{blake2b(str(path.resolve()).encode(), digest_size=8).hexdigest()}"
     if module_name in sys.modules:
         return sys.modules[module_name]
-    if not path.is_file():
-        raise ConfigError(f"agent file {path}: no such file: expected one that defines the class")
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        code = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"agent file {path}: {error.strerror}: expected one that defines the class") from None
+    module = sys.modules[module_name] = ModuleType(module_name)
+    module.__file__, module.__dict__[_DIGEST] = str(path), blake2b(code, digest_size=16).hexdigest()
+    try:
+        exec(compile(code, str(path), "exec"), module.__dict__)
     except Exception as error:  # whatever the code raises
         del sys.modules[module_name]
         raise ConfigError(f"agent file {path}: {_words(error)}") from None
     return module
 
 
-def _spec(name: str, kind: object, file: Path | None) -> AgentSpec:
+def _spec(name: str, kind: object, code: str) -> AgentSpec:
+    """`code` says which: the hash of a file, or where an installed class stands."""
     if not isinstance(kind, type) or not issubclass(kind, OwnAgent):
         raise ConfigError(f"agent {quote(name)}: expected a class that extends strategies.own_code.OwnAgent")
-    code = blake2b(file.read_bytes(), digest_size=16).hexdigest() if file is not None else ""
 
     def make(game: Game, settings: StrategySettings, others: Others) -> Strategy:
         try:
@@ -169,7 +169,6 @@ def _spec(name: str, kind: object, file: Path | None) -> AgentSpec:
         on_loop=kind.on_loop,
         repeatable=kind.repeatable,
         memory_mib=kind.memory_mib,
-        file=file,
     )
 
 

@@ -22,9 +22,10 @@ from serving import Dealt, Served, deal_all, seats, stores
 from bot.config import BotConfig
 from bot.serve.config import ServeConfig, parse_match
 from dealer_tools.experiment.plan import match_plan
+from dealer_tools.plan import entrant
 from machine.errors import ConfigError
 from protocol.game import game_text, load_game
-from strategies.registry import AGENTS, find_agent, open_agent
+from strategies.registry import AGENTS, find_agent, is_agent, open_agent
 from strategies.settings import StrategySettings
 
 Call = Callable[..., Ended]
@@ -159,6 +160,34 @@ def test_settings_of_its_own(tmp_path: Path) -> None:
     assert BotConfig(own={"share": 0.25}).strategies.own == {"share": 0.25}
 
 
+def test_an_installed_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry point of a distribution that the import system finds."""
+    write(tmp_path, documented_code(), "pairs_of_mine.py")
+    info = tmp_path / "pairs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pairs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[paratus.agents]\npairs = pairs_of_mine:{NAME}\n")
+    assert not is_agent("pairs")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert is_agent("pairs")
+    assert entrant("pairs") == "pairs"
+    with pytest.raises(ConfigError, match="is not known"):
+        find_agent("pairs")
+    agent = open_agent("pairs", LEDUC, allow_code=True)
+    assert agent.name == NAME
+    assert agent.identity()["code"] == f"pairs_of_mine:{NAME}"
+    with pytest.raises(ConfigError, match="expected one of always-fold"):
+        parse_match({"host": "127.0.0.1", "port": 5000, "agent": "pairs"})
+
+
+def test_a_file_that_was_edited_is_still_the_one_that_plays(tmp_path: Path) -> None:
+    """The hash is of the code that was loaded."""
+    path = write(tmp_path, documented_code())
+    before = open_agent(f"{path}:{NAME}", LEDUC, allow_code=True).identity()
+    path.write_text("raise ValueError")
+    assert open_agent(f"{path}:{NAME}", LEDUC, allow_code=True).identity() == before
+
+
 # --- Who may name it ------------------------------------------------------------------------------------------------
 
 
@@ -259,7 +288,7 @@ def test_what_is_wrong_is_said_in_one_line(here: Call, tmp_path: Path, code: str
         assert ended.err.count("\n") == 1
     missing = here("lbr", "none.py:Mine", "--setting", "fc", "--hands", "2")
     assert missing.code == 2
-    assert "none.py: no such file" in missing.err
+    assert "none.py: No such file or directory: expected one that defines the class" in missing.err
 
 
 # --- One place ------------------------------------------------------------------------------------------------------
