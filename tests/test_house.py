@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import grimp
 import pytest
 
 from bot.doctor import PACKAGES
@@ -81,6 +82,16 @@ def test_no_two_public_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where[node.name].append(str(path))
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_no_modules_import_each_other() -> None:
+    """Neither directly nor over others, at whatever time."""
+    graph = grimp.build_graph(*ROOMS, cache_dir=None, exclude_type_checking_imports=True)
+    imports = {module: graph.find_modules_directly_imported_by(module) & graph.modules for module in graph.modules}
+    assert len(imports) > 300
+    while leaves := {module for module, others in imports.items() if not others}:
+        imports = {module: others - leaves for module, others in imports.items() if module not in leaves}
+    assert imports == {}  # what is left stands on itself
 
 
 @pytest.mark.parametrize("name", [name for name in AGENTS if name not in OTHER_MEANINGS])

@@ -23,10 +23,9 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from bot.serve.config import parse_match
-from bot.serve.server import MatchServer
+from bot.serve.config import MatchSection, ServeConfig, parse_match
 from machine.errors import ConfigError, ParatusError, quote
 
 LOOPBACK: Final = "127.0.0.1"
@@ -39,10 +38,35 @@ class BadRequest(ParatusError):
     """Nothing that could be answered: the connection ends."""
 
 
+class Controlled(Protocol):
+    """What requests are about."""
+
+    config: ServeConfig
+    stopping: bool
+
+    def join(self, section: MatchSection) -> str:
+        """Begin a match; returns what it is called."""
+
+    def describe(self) -> list[dict[str, Any]]:
+        """All matches."""
+
+    def drain(self, key: str = "") -> int:
+        """Leave one match, or all, each after its hand; how many."""
+
+    def stop(self) -> None:
+        """Leave all and end."""
+
+    def health(self) -> dict[str, Any]:
+        """Whether it is fit to play."""
+
+    def metrics_text(self) -> str:
+        """For Prometheus."""
+
+
 class Control:
     """Answers requests about a server."""
 
-    def __init__(self, server: MatchServer) -> None:
+    def __init__(self, server: Controlled) -> None:
         self._server, self._settings = server, server.config.control
         self._token = server.config.control.token().encode()
         self._connections: set[asyncio.Task[None]] = set()

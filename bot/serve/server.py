@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from bot.serve.agents import OpenAgents
 from bot.serve.config import FILES_A_MATCH, FILES_BESIDE, MatchSection, ServeConfig
+from bot.serve.control import Control
 from bot.serve.gate import TurnGate
 from bot.serve.matches import ServedMatch, Shared, Stage
 from bot.serve.metrics import Metrics, resident_bytes
@@ -153,8 +154,6 @@ class MatchServer:
 
     async def run(self) -> int:
         """Serve until told to stop; returns the exit code."""
-        from bot.serve.control import Control  # which knows the server
-
         _allow_files(self.config.limits.open_files)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
