@@ -196,7 +196,7 @@ class Player:
             return Draws(job.number, job.key(self._seat), seen.hand, len(seen.state.actions), purpose)
 
         spot = Spot(seen.hand, seen.position, seen.state, seen.deal.board, tuple(self._past))
-        policy = self._strategy.policy(spot, Budget(0.0, 0.0), draws("strategy"))
+        policy = self._agent.policy(spot, Budget(0.0, 0.0), draws("strategy"))
         self._past.append(Decided(seen.state, policy))
         return policy.sample(hands_of(self._job.game).column(seen.deal.hole[seen.position]), draws("action"))
 

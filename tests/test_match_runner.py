@@ -539,7 +539,7 @@ def test_a_folder_of_something_else_is_left_alone(run: Processes) -> None:
 
 def test_the_bot_in_the_documentation_plays(run: Processes) -> None:
     text = (Path(__file__).parent.parent / "docs/bots.md").read_text()
-    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    found = re.search(r"```python\n(#!.*?)```", text, re.DOTALL)
     assert found is not None
     bot = run.folder / "mybot.py"
     bot.write_text(found.group(1))

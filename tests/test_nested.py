@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agents import agent_of
 from clocks import timed_by_work
 from scipy.optimize import linprog
 from test_session import MemoryTable, as_stream, decisions
@@ -1332,7 +1333,7 @@ def config(hands: int, *, resume: bool = False, **clock: float) -> BotConfig:
 
 def session(strategy: Any, table: MemoryTable, folder: Any, told: BotConfig) -> tuple[Session, Ending]:
     store = MatchStore(folder / "match.sqlite", DEEP, "nested", {}, resume=told.store.resume)
-    playing = Session(DEEP, strategy, told, store)
+    playing = Session(agent_of(strategy, DEEP, on_loop=False), told, store)
     ending = asyncio.run(playing.play(as_stream(table)))
     store.close()
     return playing, ending
