@@ -4,7 +4,8 @@
     solver     a fixed number of iterations of every algorithm, storage and gadget: values and exploitabilities
     agents     a short match of every agent against `random`, searches by iterations: every policy and action
     scoring    AIVAT and its relatives on a stored match
-    training   a few periods of configuration `tiny`, and of external sampling on Leduc: averages and the file's bytes
+    training   a few periods of configuration `tiny` with made-up buckets, and of external sampling on Leduc: averages,
+               and what stands in the file
 
 `benchmarks/fingerprint.json` has the hashes on record. A change that is meant to change none leaves them alone; one
 that means to change behaviour records the new ones (`--record`) and says why in its commit.
@@ -291,7 +292,10 @@ def _training(mark: Mark) -> None:
             made = made_up_tables(settings.cards) if settings is tiny else ExactCards(game)
             sampler = make_sampler(settings, tree, made, 1)
             for period in (1, 2, 3):
-                mark.add(sampler.period(period, float(period), settings.trainer.walks), sampler.regret())
+                mark.add(
+                    sampler.period(period, settings.trainer.weighting.weight(period), settings.trainer.walks),
+                    sampler.regret(),
+                )
             averages = sampler.averages()
             mark.add(tree.digest, made.digest, *averages)
             path = Path(folder) / f"{settings.name}.blueprint"

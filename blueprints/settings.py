@@ -6,8 +6,6 @@ The files that ship stand in `blueprints/configs`: `tiny` for tests, `small` for
 
 from __future__ import annotations
 
-import json
-import tomllib
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -18,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from blueprints.cards.settings import CardSettings
 from machine.errors import ConfigError, quote
 from machine.refusals import problem_words
+from machine.toml import read_toml, toml_text, value_text
 from protocol.game import DEFAULT_GAME, Game, load_game
 from solver.menu import Menu, MenuError, menu_text, parse_menu
 from solver.schedules import LINEAR, UNIFORM, Weighting
@@ -110,13 +109,10 @@ def load_settings(name_or_path: str) -> BlueprintSettings:
     """A configuration that ships, or that of a file."""
     shipped = shipped_settings()
     path = shipped.get(name_or_path, Path(name_or_path))
-    try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except OSError:
+    if not path.is_file():
         names = ", ".join(shipped)
-        raise ConfigError(f"configuration {quote(name_or_path)}: expected one of {names}, or a file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"configuration {quote(name_or_path)}: expected one of {names}, or a file")
+    values = read_toml(path, "a configuration of a blueprint")
     try:
         return BlueprintSettings(**values)
     except ValidationError as error:
@@ -127,12 +123,5 @@ def settings_text(settings: BlueprintSettings) -> str:
     """As a file that `load_settings` reads: every key, whether it was given or not."""
     values = settings.model_dump(mode="json")
     tables = {name: values.pop(name) for name in ("cards", "trainer")}
-    lines = [_line(key, value) for key, value in values.items()]
-    for name, table in tables.items():
-        lines += ["", f"[{name}]", *[_line(key, value) for key, value in table.items()]]
-    return "\n".join(lines) + "\n"
-
-
-def _line(key: str, value: str | float | bool) -> str:
-    """Strings, numbers and booleans are in TOML as in JSON."""
-    return f"{key} = {json.dumps(value, ensure_ascii=False)}"
+    lines = [f"{key} = {value_text(value)}" for key, value in values.items()]
+    return "\n".join([*lines, "", toml_text(tables).rstrip("\n"), ""])

@@ -40,7 +40,7 @@ class BotSection(Section):
     """Who plays what."""
 
     agent: str = DEFAULT_AGENT
-    """Who plays: `paratus bot --list` shows the names."""
+    """Who plays: one of `paratus bot --list`, or FILE.py:CLASS, an agent of your own (`docs/bots.md`)."""
     game: str | None = Field(default=None, examples=[DEFAULT_GAME])
     """The game: a .game file or the name of a shipped definition. ACPC never sends it, so it must be known here. The
     environment variable PARATUS_GAME is used when neither this key nor --game is given.
@@ -103,7 +103,7 @@ class WaitSection(Section):
     """For each further state."""
 
 
-class _Own(Section):
+class _SessionSections(Section):
     """What is not about an agent."""
 
     bot: BotSection = BotSection()
@@ -112,7 +112,7 @@ class _Own(Section):
     wait: WaitSection = WaitSection()
 
 
-class BotConfig(StrategySettings, _Own):
+class BotConfig(StrategySettings, _SessionSections):
     """All of it: after our own sections those of every agent."""
 
     @property

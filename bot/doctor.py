@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import re
 import shutil
@@ -22,6 +21,7 @@ from typing import Final
 
 from blueprints.shipped import tables_folder
 from bot.warm import PARTS, TABLES_MB
+from machine.cores import available_cores
 from machine.errors import ConfigError
 from machine.folders import data_home
 
@@ -71,8 +71,7 @@ def examine() -> Iterator[Finding]:
     yield from _owners()
     yield _cores()
     yield _memory()
-    for name in _parts_of_the_default_agent():
-        yield _looked(f"warm {name}", PARTS[name].state)
+    yield from _warm_parts()
     yield _writable("here", Path.cwd())
     yield _writable("data folder", data_home())
     yield _writable("cache folder", tables_folder())
@@ -131,7 +130,7 @@ def _root() -> Path:
 
 def _cores() -> Finding:
     """Those that this process may run on, or less where a container may use less of them."""
-    cores: float = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores: float = available_cores()
     try:
         quota, period = _CGROUP.read_text(encoding="ascii").split()
         cores = min(cores, int(quota) / int(period))
@@ -150,10 +149,17 @@ def _memory() -> Finding:
     return Finding("memory", enough, f"{free_gib:.1f} GiB free" + ("" if enough else f": expected {_MIN_MEMORY_GIB}"))
 
 
-def _parts_of_the_default_agent() -> tuple[str, ...]:
-    from strategies.registry import DEFAULT_AGENT, find_agent  # numpy
+def _warm_parts() -> Iterator[Finding]:
+    """What the default agent needs."""
+    try:
+        from strategies.registry import DEFAULT_AGENT, find_agent
 
-    return find_agent(DEFAULT_AGENT).kernels
+        parts = find_agent(DEFAULT_AGENT).warm_parts
+    except ImportError as error:  # a package that is missing
+        yield Finding("agents", False, str(error))
+        return
+    for name in parts:
+        yield _looked(f"warm {name}", PARTS[name].state)
 
 
 def _looked(name: str, look: Callable[[], str]) -> Finding:

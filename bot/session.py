@@ -165,7 +165,7 @@ class Session:
                 hurry = budget.deadline_s - self._monotonic() < _FLUSH_S
                 if hurry:  # a disk may be slow: late is worse than a decision that a kill at this moment loses
                     stream.write(data)
-                if store is not None and not self._agent.on_loop:
+                if store is not None and not self._agent.repeats:
                     store.flush()
                 if not hurry:
                     stream.write(data)

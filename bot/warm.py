@@ -23,8 +23,10 @@ TABLES_MB: Final = 350.0
 class WarmPart:
     """Something that takes long the first time."""
 
-    prepare: Callable[[bool], None]
-    """Do it; told whether it was asked for by name, so that it is an error if there is nothing to prepare."""
+    prepare: Callable[[bool, str], None]
+    """Do it; told whether it was asked for by name, so that it is an error if there is nothing to prepare, and for
+    which agent.
+    """
     state: Callable[[], str]
     """Whether it is done, and what it costs if not."""
 
@@ -48,14 +50,14 @@ def run_command(options: argparse.Namespace) -> int:
     parts = _parts_of(options.agent) if options.agent is not None else options.parts
     for name, part in PARTS.items():
         if name in parts or not parts:
-            part.prepare(name in parts)
+            part.prepare(name in parts, options.agent or "")
     return 0
 
 
 def _parts_of(agent: str) -> tuple[str, ...]:
     from strategies.registry import find_agent
 
-    return find_agent(agent, allow_code=True).kernels
+    return find_agent(agent, allow_code=True).warm_parts
 
 
 def warm_up() -> float:
@@ -78,7 +80,7 @@ def _ranking_state() -> str:
     return f"warm after {warm_up():.1f} s"
 
 
-def _blueprint(required: bool) -> None:
+def _blueprint(required: bool, agent: str) -> None:
     """The tables of the blueprint that ships; if none does, that is an error for those who asked for them."""
     from blueprints.shipped import shipped_blueprint, tables_folder
     from blueprints.storage import Blueprint
@@ -108,7 +110,7 @@ def _blueprint_state() -> str:
     return f"cold: the first start builds its tables, {cost}; or `paratus warm blueprint`"
 
 
-def _solver(required: bool) -> None:
+def _solver(required: bool, agent: str) -> None:
     from solver.warm import BITS
     from solver.warm import warm_up as warm_solver
 
@@ -122,17 +124,14 @@ def _solver_state() -> str:
     return "cached" if warm.cached() else "cold: the first search compiles, a minute or two; or `paratus warm solver`"
 
 
-def _agent(required: bool) -> None:
-    """The searches of the default agent, by making one; it needs a blueprint."""
+def _agent(required: bool, agent: str) -> None:
+    """The searches of an agent, by default the default one's, by making it; it needs a blueprint."""
     from protocol.game import DEFAULT_GAME, load_game
-    from strategies.registry import DEFAULT_AGENT, make_strategy
+    from strategies.registry import DEFAULT_AGENT, open_agent
 
+    name, game = agent or DEFAULT_AGENT, load_game(DEFAULT_GAME).game
     try:
-        _step(
-            f"agent {DEFAULT_AGENT}",
-            partial(_timed, lambda: make_strategy(DEFAULT_AGENT, load_game(DEFAULT_GAME).game)),
-            "a minute or two",
-        )
+        _step(f"agent {name}", partial(_timed, lambda: open_agent(name, game, allow_code=True)), "a minute or two")
     except ConfigError as error:
         if required:
             raise
@@ -148,7 +147,7 @@ def _agent_state() -> str:
 
 
 PARTS: Final[dict[str, WarmPart]] = {
-    "ranking": WarmPart(lambda required: _step("hand ranking", warm_up), _ranking_state),
+    "ranking": WarmPart(lambda required, agent: _step("hand ranking", warm_up), _ranking_state),
     "blueprint": WarmPart(_blueprint, _blueprint_state),
     "solver": WarmPart(_solver, _solver_state),
     "agent": WarmPart(_agent, _agent_state),

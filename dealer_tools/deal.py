@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from dealer_tools.table import Files, Table
 from machine.errors import ConfigError, ParatusError, quote
+from machine.files import write_whole
 from protocol.dealer import Dealer
 from protocol.errors import DeadlineExceeded
 from protocol.game import load_game
@@ -244,6 +245,4 @@ def _mend_log(dealer: Dealer, path: Path, finished: list[HandRecord]) -> None:
             if old is not None and old != new:
                 expected = "nothing" if new is None else quote(new)
                 raise ConfigError(f"{path}:{number}: {quote(old)}: the transactions say {expected}")
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text("".join([line + "\n" for line in lines]), encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, "".join([line + "\n" for line in lines]))

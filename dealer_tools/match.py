@@ -27,12 +27,12 @@ from typing import Any, Final
 from dealer_tools.agents import agents_help
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
-from dealer_tools.plan import MatchPlan, Own, check_folder, check_plan, entrant, name_agents
+from dealer_tools.plan import MatchPlan, PlayerSettings, check_folder, check_plan, entrant, name_agents
 from dealer_tools.results import Leg, MatchError, estimates, read_values
 from dealer_tools.stores import complete_store
 from dealer_tools.tail import Tail, last_line
 from machine.errors import ConfigError, quote
-from machine.files import read_document, write_document
+from machine.files import read_document, whole_file, write_document
 from machine.progress import HandsBar
 from machine.revision import git_revision
 from protocol.game import game_text, load_game
@@ -159,10 +159,13 @@ def _play_leg(plan: MatchPlan, leg: Leg, folder: Path, lock: int, bar: HandsBar,
 
 
 def _dealer_command(plan: MatchPlan, leg: Leg) -> list[str]:
-    """To be run in the leg's folder: so logs do not say where that is, and its name may have blanks."""
+    """To be run in the leg's folder: so logs do not say where that is, and its name may have blanks.
+
+    `-P`: nothing is imported from that folder.
+    """
     limits = plan.limits
     return [
-        *(sys.executable, "-m", "bot.cli", "deal", _NAME, f"{_NAME}.game"),
+        *(sys.executable, "-P", "-m", "bot.cli", "deal", _NAME, f"{_NAME}.game"),
         *(str(plan.hands), str(plan.seed), *leg.players, "-T", "-a", "--start_timeout", str(_START_TIMEOUT_MS)),
         *("--t_response", str(limits.response_ms), "--t_hand", str(limits.hand_ms)),
         *("--t_per_hand", str(limits.per_hand_ms)),
@@ -177,9 +180,8 @@ def _renew_header(plan: MatchPlan, log: Path) -> None:
     begin, end = b"# name/game/hands/seed ", f" {plan.hands} {plan.seed}".encode()
     renewed = begin + f"{_NAME} {_NAME}.game".encode() + end
     if newline and first != renewed and first.startswith(begin) and first.endswith(end):
-        temporary = log.with_name(log.name + ".tmp")
-        temporary.write_bytes(renewed + newline + rest)
-        temporary.replace(log)
+        with whole_file(log) as file:
+            file.write(renewed + newline + rest)
 
 
 def _bot_command(plan: MatchPlan, leg: Leg, name: str, port: str, folder: Path, game_file: Path) -> list[str]:
@@ -188,7 +190,7 @@ def _bot_command(plan: MatchPlan, leg: Leg, name: str, port: str, folder: Path, 
     if not is_agent(agent):
         return [agent, "127.0.0.1", port]
     config, limits = folder / f"{name}.toml", plan.limits
-    own = plan.own[number] if plan.own else Own()
+    own = plan.own[number] if plan.own else PlayerSettings()
     think = f"think_s = {own.think_s}\n" if own.think_s else ""
     config.write_text(
         f"[clock]\nresponse_s = {limits.response_ms / 1e3}\nhand_s = {limits.hand_ms / 1e3}\n"

@@ -15,18 +15,18 @@ from typing import Any
 from dealer_tools.children import LOCK
 from dealer_tools.results import Leg
 from machine.errors import ConfigError, quote
-from machine.files import read_document, write_document
+from machine.files import is_leftover, read_document, write_document
 from protocol.dealer import NAME
 from protocol.game import Game, game_text
 from protocol.log import Limits
-from strategies.own_code import absolute_code, class_name, code_file, is_code
+from strategies.own_code import absolute_code, class_name, code_file, installed_version, is_code
 from strategies.registry import AGENTS, is_agent
 from strategies.settings import StrategySettings
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """What one agent of ours is told that the others are not."""
+class PlayerSettings:
+    """What one agent is told that the others are not."""
 
     think_s: float = 0.0
     """How long a hand may take it on average; 0: as by default."""
@@ -47,12 +47,12 @@ class MatchPlan:
     seed: int
     duplicate: bool
     limits: Limits
-    own: tuple[Own, ...] = ()
+    own: tuple[PlayerSettings, ...] = ()
     """In the order of the agents; none: all play by default."""
 
     @property
     def ours(self) -> frozenset[str]:
-        """The names of our agents; the others are strangers."""
+        """The names of agents whose policies are stored; the others are strangers."""
         return frozenset(name for name, agent in zip(self.names, self.agents, strict=True) if is_agent(agent))
 
     def agent(self, name: str) -> str:
@@ -98,7 +98,7 @@ def entrant(agent: str) -> str:
 def _fingerprint(agent: str) -> str:
     """Of a file, empty where there is none: an edited bot is another bot."""
     if is_agent(agent) and not is_code(agent):
-        return ""
+        return "" if agent in AGENTS else installed_version(agent)
     path = code_file(agent) if is_code(agent) else Path(agent)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -127,10 +127,10 @@ def check_folder(folder: Path) -> None:
     """Make the folder, or refuse one that holds something else than a match."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        names = {path.name for path in folder.iterdir()}
+        names = {path.name for path in folder.iterdir() if not is_leftover(path.name)}
     except OSError as error:
         raise ConfigError(f"--out {folder}: {error.strerror}: expected a folder that can be made") from None
-    if "plan.json" not in names and names - {LOCK, "plan.json.tmp"}:
+    if "plan.json" not in names and names - {LOCK}:
         raise ConfigError(f"--out {folder}: holds files, but no match: expected a new or an empty folder")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any, BinaryIO, Final
 from machine.errors import ConfigError, ParatusError
 
 _TOKEN_BYTES: Final = 4
+_LEFTOVER: Final = re.compile(r"\..+\.[0-9a-f]{8}|.+\.tmp")
+"""Names of today's, and of those of older revisions."""
 
 
 @contextmanager
@@ -47,6 +50,11 @@ def alone_in(folder: Path, doing: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a file is what a process that was killed left of writing another."""
+    return _LEFTOVER.fullmatch(name) is not None
 
 
 def remove_leftovers(path: Path) -> None:
@@ -90,6 +98,10 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def write_document(path: Path, document: dict[str, Any]) -> None:
     """A JSON object to a file, all of it or nothing."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, json.dumps(document, indent=2) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A text to a file, all of it or nothing."""
+    with whole_file(path) as file:
+        file.write(text.encode())

@@ -133,6 +133,7 @@ class Feed(Generic[What, Result]):
         self._lots, self._place = iter(lots), 0
         self._kept, self._tell, self._ahead = kept, tell, ahead
         self._there: Mapping[Key, Result] = dict(kept.results) if kept is not None else {}
+        self._seen: set[Key] = set()
         self._under_way: dict[Key, int] = {}
         """Their places among all lots."""
         self._waiting: dict[int, tuple[Key, Result]] = {}
@@ -145,12 +146,13 @@ class Feed(Generic[What, Result]):
             return None
         for lot in self._lots:
             place, self._place = self._place, self._place + 1
+            if lot.key in self._seen:
+                raise ValueError(f"two lots are called {lot.key!r}")
+            self._seen.add(lot.key)
             if lot.key in self._there:
                 self._waiting[place] = lot.key, self._there[lot.key]
                 self._done += lot.weight
                 continue
-            if lot.key in self._under_way:
-                raise ValueError(f"two lots are called {lot.key!r}")
             if not self._told:
                 self._tell_all()
             self._under_way[lot.key] = place

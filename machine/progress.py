@@ -59,7 +59,7 @@ class StatusLine:
 class ShareBar(StatusLine):
     """Work of a known size."""
 
-    def __init__(self, title: str, command: str = "paratus solve") -> None:
+    def __init__(self, title: str, command: str) -> None:
         super().__init__(title, command)
         self._title, self._begun = title, time.monotonic()
 

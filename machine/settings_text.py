@@ -1,8 +1,8 @@
 """A documented settings file, written from the models that read it: so each key is explained once, where it is defined.
 
-A section's comment is what its model says of itself, a key's comment the docstring below the field. A field without one
-shares the comment of the field before it. Models within a section become tables of their own, after its keys; a key
-whose default is None stands commented out, with the first of its examples.
+A section's comment is what its model says of itself after the first paragraph, a key's comment the docstring below the
+field. Models within a section become tables of their own, after its keys; a key whose default is None stands commented
+out, with the first of its examples.
 """
 
 from __future__ import annotations

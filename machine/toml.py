@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping
+from datetime import date, time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from machine.errors import ConfigError
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
@@ -29,16 +33,22 @@ def toml_text(sections: Mapping[str, Mapping[str, Any]]) -> str:
     """Sections as a file that reads back to them."""
     lines = []
     for name, values in sections.items():
-        lines += [f"[{name}]", *[f"{key} = {value_text(value)}" for key, value in values.items()], ""]
+        lines += [f"[{name}]", *[f"{_key(key)} = {value_text(value)}" for key, value in values.items()], ""]
     return "\n".join(lines)
 
 
 def value_text(value: Any) -> str:
     """A value as TOML."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join([f"{key} = {value_text(each)}" for key, each in value.items()]) + "}"
+        return "{" + ", ".join([f"{_key(key)} = {value_text(each)}" for key, each in value.items()]) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(value_text, value)) + "]"
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"
+    if isinstance(value, date | time):  # a moment is a date, too
+        return value.isoformat()
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else value_text(key)

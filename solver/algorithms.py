@@ -14,8 +14,8 @@ schedules (`solver.schedules`):
 
 (Fading(1) and Power(1) are the same: linear CFR discounts all its sums alike, as the trainer of blueprints does.)
 
-A variant is one entry here, or in a file of yours: `register(Variant(…))` says its name, its parameters and how to put
-it together. From then on `parse_algorithm`, its refusals and `paratus solve --algorithm` know it.
+A variant is one entry here: `register(Variant(…))` says its name, its parameters and how to put it together. From then
+on `parse_algorithm`, its refusals and `paratus solve --algorithm` know it, in the process that has registered it.
 """
 
 from __future__ import annotations

@@ -71,6 +71,8 @@ class Power(Discount):
     power: float
 
     def kept(self, iteration: int) -> float:
+        if iteration == 1:  # nothing is kept of nothing, whatever the power
+            return float(self.power == 0)
         share: float = ((iteration - 1) / iteration) ** self.power
         return share
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from protocol.errors import IllegalAction
 from protocol.game import Game, game_text
 from strategies.draws import Draws
 from strategies.players.baselines import check_or_fold
@@ -48,13 +49,15 @@ class AgentSpec:
     on_loop: bool = False
     """Whether it answers in well under a millisecond."""
     repeatable: bool = False
-    """Whether it decides the same when it is asked again, whatever has happened between."""
+    """Whether it decides the same when it is asked again, whatever has happened between. Asked again is only who is on
+    the loop.
+    """
     late: Callable[[StrategySettings], str] | None = None
     """Names the agent that answers in its place, at once, when it is late or fails; none: to check or fold."""
     memory_mib: int = LITTLE_MIB
     """What a process of it was seen to use, rounded up."""
-    kernels: tuple[str, ...] = ("ranking",)
-    """What `paratus warm` prepares for it, by the names of its parts."""
+    warm_parts: tuple[str, ...] = ("ranking",)
+    """What `paratus warm` prepares for it."""
 
     def check(self, game: Game, settings: StrategySettings) -> None:
         """Refuse what `make` would refuse, without the tables and kernels that make it slow."""
@@ -86,7 +89,7 @@ class Agent:
     @property
     def name(self) -> str:
         """As on the command line, or for code of the user's that of its class."""
-        return self.strategy.name
+        return self.spec.name
 
     @property
     def repeats(self) -> bool:
@@ -108,8 +111,16 @@ class Agent:
             policy = self.strategy.policy(spot, budget, draws)
             check_policy(policy, spot.state, spot.board)
         except Exception as error:  # whatever a strategy raises, a match goes on
-            return self.stand_in(spot, draws, f"{self.name}: {type(error).__name__}: {error}")
+            return self.stand_in(spot, draws, self.failure(error))
         return policy
+
+    def failure(self, error: Exception) -> str:
+        """Why its policy is not played, in words."""
+        if isinstance(error, IllegalAction):
+            return f"{self.name} offered an illegal action: {error}"
+        if isinstance(error, TimeoutError):
+            return f"{self.name} was not back in time"
+        return f"{self.name} raised {type(error).__name__}: {error}"
 
     def stand_in(self, spot: Spot, draws: Draws, reason: str) -> Policy:
         """In place of a policy that is not to be had: of what answers when it is late, or to check or fold."""
@@ -144,7 +155,7 @@ class Agents:
     def strategy(self, name: str, game: Game, settings: StrategySettings) -> Strategy:
         """Made the first time that it is asked for with these settings, all that it depends on."""
         spec = self._find(name)
-        key = spec.name, game_text(game), settings.model_dump_json(include={*spec.sections})
+        key = name, game_text(game), settings.model_dump_json(include={*spec.sections})
         if key not in self._made:
             self._made[key] = spec.make(game, settings, lambda other: self.strategy(other, game, settings))
         return self._made[key]

@@ -17,7 +17,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
-from protocol.errors import IllegalAction
 from protocol.hands import hands_of
 from protocol.state import Action, steps
 from protocol.wire import MatchState
@@ -56,22 +55,17 @@ class Chair:
 
     async def decide(self, asked: MatchState, budget: Budget) -> tuple[Action, Policy]:
         """The action to take and the policy it was drawn from."""
-        name = self.agent.name
         try:
             policy = await self._think(self._spot(asked), budget)
             check_policy(policy, asked.state, asked.deal.board)
             self.fallbacks += policy.origin.is_fallback
-        except IllegalAction as error:
-            policy = self._fall_back(asked, f"{name} offered an illegal action: {error}")
-        except TimeoutError:
-            policy = self._fall_back(asked, f"{name} was not back in time")
         except Exception as error:  # whatever a strategy raises, the match goes on
-            policy = self._fall_back(asked, f"{name} raised {type(error).__name__}: {error}")
+            policy = self._fall_back(asked, self.agent.failure(error))
         column = hands_of(self._game).column(asked.deal.hole[asked.position])
         try:
             action = policy.sample(column, self._key.draws(asked.hand, asked.state, "action"))
         except Exception as error:  # a policy without a column for our hand
-            policy = self._fall_back(asked, f"{name} has no policy for our hand: {error}")
+            policy = self._fall_back(asked, f"{self.agent.name} has no policy for our hand: {error}")
             action = policy.sample(column, self._key.draws(asked.hand, asked.state, "action"))
         self.past.append(Decided(asked.state, policy))
         return action, policy

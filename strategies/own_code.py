@@ -12,14 +12,15 @@ configuration names it: never because a match folder, a store or a request over 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
@@ -51,7 +52,7 @@ class OwnAgent:
     on_loop: ClassVar[bool] = False
     """Whether `policy` takes well under a millisecond; else it thinks in a thread of its own, against the clock."""
     repeatable: ClassVar[bool] = False
-    """Whether `policy` gives equal policies for equal arguments, the budget aside."""
+    """Whether `policy` gives equal policies for equal arguments, the budget aside. It counts with `on_loop` alone."""
     memory_mib: ClassVar[int] = LITTLE_MIB
     """What a process of it needs."""
     Settings: ClassVar[type[BaseModel] | None] = None
@@ -69,8 +70,15 @@ class OwnAgent:
 
     def identity(self) -> dict[str, str]:
         """The hash of the file and the settings."""
-        told = self.settings.model_dump_json() if isinstance(self.settings, BaseModel) else ""
-        return {"kind": self.name, "code": self._code, **({"settings": told} if told else {})}
+        told = self.settings
+        text = told.model_dump_json() if isinstance(told, BaseModel) else json.dumps(told, sort_keys=True, default=str)
+        return {"kind": self.name, "code": self._code, "settings": text}
+
+    def another(self) -> Self:
+        """One for another match, which knows of no hand."""
+        made = type(self)(self.game, self.settings)
+        made._code = self._code
+        return made
 
     def policy(self, spot: Spot, budget: Budget, draws: Draws) -> Policy:
         """What to do with every hand at `spot`; `for_every_hand` helps."""
@@ -123,8 +131,17 @@ def load_agent(name: str) -> AgentSpec | None:
             loaded = point.load()
         except Exception as error:  # whatever the code raises
             raise ConfigError(f"agent {quote(name)} ({point.value}): {_words(error)}") from None
-        return _spec(name, loaded, point.value)
+        return _spec(name, loaded, _installed(point))
     return None
+
+
+def installed_version(name: str) -> str:
+    """Which code an installed agent is; empty if there is none of that name."""
+    return next((_installed(point) for point in entry_points(group=ENTRY_POINTS, name=name)), "")
+
+
+def _installed(point: EntryPoint) -> str:
+    return point.value + (f" ({point.dist.name} {point.dist.version})" if point.dist is not None else "")
 
 
 def _run(path: Path) -> ModuleType:
@@ -139,7 +156,7 @@ def _run(path: Path) -> ModuleType:
     module = sys.modules[module_name] = ModuleType(module_name)
     module.__file__, module.__dict__[_DIGEST] = str(path), blake2b(code, digest_size=16).hexdigest()
     try:
-        exec(compile(code, str(path), "exec"), module.__dict__)
+        exec(compile(code, str(path), "exec", dont_inherit=True), module.__dict__)
     except Exception as error:  # whatever the code raises
         del sys.modules[module_name]
         raise ConfigError(f"agent file {path}: {_words(error)}") from None
@@ -161,15 +178,23 @@ def _spec(name: str, kind: object, code: str) -> AgentSpec:
         made._code = code
         return made
 
+    def makes(agent: str, game: Game, settings: StrategySettings) -> None:
+        make(game, settings, _nobody)
+
     return AgentSpec(
         name=kind.__name__,
         summary=(kind.__doc__ or "").strip().partition("\n")[0],
         make=make,
         sections=(SECTION,),
+        requires=(makes,),
         on_loop=kind.on_loop,
         repeatable=kind.repeatable,
         memory_mib=kind.memory_mib,
     )
+
+
+def _nobody(other: str) -> Strategy:
+    raise ConfigError(f"agent {quote(other)}: code of the user's stands on no other agent")
 
 
 def _validated(kind: type[OwnAgent], settings: StrategySettings) -> Any:

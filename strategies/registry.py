@@ -116,7 +116,7 @@ _OURS: Final = (
         on_loop=True,
         repeatable=True,
         memory_mib=600,
-        kernels=("ranking", "blueprint"),
+        warm_parts=("ranking", "blueprint"),
     ),
     AgentSpec(
         name="slumbot-style",
@@ -128,7 +128,7 @@ _OURS: Final = (
         on_loop=True,
         repeatable=True,
         memory_mib=600,
-        kernels=("ranking", "blueprint"),
+        warm_parts=("ranking", "blueprint"),
     ),
     AgentSpec(
         name="nested",
@@ -139,7 +139,7 @@ _OURS: Final = (
         requires=(_searchable, _playable_base),
         late=_late_base,
         memory_mib=1200,
-        kernels=("ranking", "solver"),
+        warm_parts=("ranking", "solver"),
     ),
     AgentSpec(
         name="limited",
@@ -150,7 +150,7 @@ _OURS: Final = (
         requires=(_searchable, _a_blueprint),
         late=lambda settings: "blueprint",
         memory_mib=1200,
-        kernels=("ranking", "blueprint", "agent"),
+        warm_parts=("ranking", "blueprint", "agent"),
     ),
     AgentSpec(
         name=DEFAULT_AGENT,
@@ -160,7 +160,7 @@ _OURS: Final = (
         requires=(_searchable, _a_blueprint),
         late=lambda settings: "blueprint",
         memory_mib=1500,
-        kernels=("ranking", "blueprint", "solver", "agent"),
+        warm_parts=("ranking", "blueprint", "solver", "agent"),
     ),
 )
 

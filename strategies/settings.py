@@ -76,7 +76,9 @@ class RouterSettings(BaseModel):
     river: Late = "nested"
     """nested or blueprint."""
     threshold: float = Field(default=0.0, ge=0, lt=0.5)
-    """Actions that a hand would take less often than this it never takes (0 to 0.5), whoever decided."""
+    """Actions that a hand would take less often than this it never takes (0 to 0.5), whoever decided; but for an answer
+    that is given because it is late.
+    """
     purify: bool = False
     """Each hand takes its likeliest action alone."""
 

@@ -39,9 +39,11 @@ def make_quick(agent: str, game: Game) -> Strategy:
     return open_quick(agent, game).strategy
 
 
-def agent_of(strategy: Strategy, game: Game, *, on_loop: bool = True, late: Strategy | None = None) -> Agent:
+def agent_of(
+    strategy: Strategy, game: Game, *, on_loop: bool = True, late: Strategy | None = None, repeatable: bool = True
+) -> Agent:
     """An agent around a strategy; on the loop it can be asked again for what it decided."""
-    spec = AgentSpec(strategy.name, "", lambda game, settings, others: strategy, on_loop=on_loop, repeatable=on_loop)
+    spec = AgentSpec(strategy.name, "", lambda game, settings, others: strategy, on_loop=on_loop, repeatable=repeatable)
     return Agent.of(spec, game, strategy, late)
 
 

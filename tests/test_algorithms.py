@@ -213,3 +213,8 @@ def test_the_example_of_the_docs_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(SmallGame(*kuhn()), names["found"], threads=1)
     engine.iterate(500)
     assert engine.exploitability().chips < 5e-3
+
+
+def test_averages_may_weigh_later_iterations_less() -> None:
+    algorithm = parse_algorithm("dcfr:1.5,0,-1")
+    assert [algorithm.weights(iteration).keep_average for iteration in (1, 2, 4)] == [0.0, 2.0, 4 / 3]

@@ -601,13 +601,16 @@ def test_warm(call):
 def test_warm_prepares_what_an_agent_needs_alone(call, monkeypatch):
     prepared = []
     for name, part in PARTS.items():
-        recording = dataclasses.replace(part, prepare=lambda required, name=name: prepared.append((name, required)))
-        monkeypatch.setitem(PARTS, name, recording)
+
+        def prepare(required, agent, name=name):
+            prepared.append((name, required))
+
+        monkeypatch.setitem(PARTS, name, dataclasses.replace(part, prepare=prepare))
     assert call("warm", "--agent", "random")[0] == 0
     assert prepared == [("ranking", True)]
     assert call("warm", "--agent", "nested")[0] == 0
     assert prepared[1:] == [("ranking", True), ("solver", True)]
-    assert {part for spec in AGENTS.values() for part in spec.kernels} == {*PARTS}
+    assert {part for spec in AGENTS.values() for part in spec.warm_parts} == {*PARTS}
     assert "expected one of" in call("warm", "--agent", "nobody")[2]
     assert "expected one of them" in call("warm", "solver", "--agent", "random")[2]
 

@@ -57,7 +57,9 @@ def test_every_key_is_explained_above():
             known, section = line.startswith("[[") and line == section, line
         elif line.startswith("#"):
             explained = line.rstrip().endswith((".", ":")) or explained
-        elif line:
+        elif not line:
+            explained = False
+        else:
             assert explained or known, line
             explained = False
 

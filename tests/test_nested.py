@@ -542,7 +542,7 @@ def raising() -> Array:
 class Base:
     """Looks at its cards before the flop, then checks and calls."""
 
-    name, inline = "base", True
+    name = "base"
 
     def identity(self) -> dict[str, str]:
         return {}

@@ -19,13 +19,14 @@ from own_agents import BOTS, NAME, documented_agent, documented_code
 from processes import Ended, Processes, stored_decisions
 from serving import Dealt, Served, deal_all, seats, stores
 
-from bot.config import BotConfig
+from bot.config import BotConfig, BotSection
+from bot.serve.agents import OpenAgents
 from bot.serve.config import ServeConfig, parse_match
 from dealer_tools.experiment.plan import match_plan
 from dealer_tools.plan import entrant
 from machine.errors import ConfigError
 from protocol.game import game_text, load_game
-from strategies.registry import AGENTS, find_agent, is_agent, open_agent
+from strategies.registry import AGENTS, find_agent, is_agent, open_agent, opener
 from strategies.settings import StrategySettings
 
 Call = Callable[..., Ended]
@@ -132,6 +133,47 @@ def test_an_experiment_that_may_run_code(run: Processes) -> None:
     assert json.loads(ended.out)["agents"]["pairs"]["fallbacks"] == 0
 
 
+MINE = """
+from protocol.state import CALL
+from strategies.own_code import OwnAgent
+
+class Mine(OwnAgent):
+    \"\"\"Calls, and counts.\"\"\"
+    on_loop = True
+    asked = 0
+
+    def policy(self, spot, budget, draws):
+        self.asked += 1
+        return self.for_every_hand(spot, lambda hand: {{CALL: {share}}})
+"""
+
+
+def test_two_files_with_classes_of_one_name_are_two_agents(tmp_path: Path) -> None:
+    agents = opener(allow_code=True)
+    names = [f"{write(tmp_path, MINE.format(share=share), f'{share}.py')}:Mine" for share in (1, 2)]
+    opened = [agents.open(name, LEDUC, StrategySettings()) for name in (*names, names[0])]
+    codes = [agent.identity()["code"] for agent in opened]
+    assert codes[0] == codes[2] != codes[1]
+    assert opened[0].strategy is opened[2].strategy
+
+
+def test_matches_on_a_server_do_not_share_what_an_agent_remembers(tmp_path: Path) -> None:
+    path = write(tmp_path, MINE.format(share=1))
+    opened = OpenAgents().open(BotConfig(bot=BotSection(agent=f"{path}:Mine")), LEDUC)
+    assert opened.here is not None  # quick enough for the loop
+    one, other = opened.here.for_another_match(), opened.here.for_another_match()
+    assert one.strategy is not other.strategy
+    assert one.strategy.asked == other.strategy.asked == 0
+    assert one.identity() == opened.here.identity()
+
+
+def test_an_agent_that_raises_when_it_is_tried_plays_in_the_workers(tmp_path: Path) -> None:
+    path = write(tmp_path, MINE.format(share="1 / 0"))
+    opened = OpenAgents().open(BotConfig(bot=BotSection(agent=f"{path}:Mine")), LEDUC)
+    assert opened.here is None
+    assert opened.late is None
+
+
 def test_settings_of_its_own(tmp_path: Path) -> None:
     path = write(
         tmp_path,
@@ -175,7 +217,7 @@ def test_an_installed_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         find_agent("pairs")
     agent = open_agent("pairs", LEDUC, allow_code=True)
     assert agent.name == NAME
-    assert agent.identity()["code"] == f"pairs_of_mine:{NAME}"
+    assert agent.identity()["code"] == f"pairs_of_mine:{NAME} (pairs 1.0)"
     with pytest.raises(ConfigError, match="expected one of always-fold"):
         parse_match({"host": "127.0.0.1", "port": 5000, "agent": "pairs"})
 
@@ -243,6 +285,22 @@ def test_a_match_folder_and_a_store_may_not(run: Processes, trap: tuple[str, Pat
         db.execute("UPDATE match SET agent = ?", (name,))
     assert run.paratus("score", "m", "--values", "equity").wait().code == 0
     assert run.paratus("replay", "m", "--hand", "2", "--values", "equity").wait().code == 0
+    assert not sprung.exists()
+
+
+def test_a_module_in_the_folder_of_a_match_may_not(run: Processes) -> None:
+    """The dealer works in that folder, and imports nothing from it."""
+    command = ("match", "leduc", "random", "always-call", "--hands", "5", "--out", "m", "--json")
+    whole = run.paratus(*command).wait()
+    assert whole.code == 0
+    leg, sprung = run.folder / "m" / "match", run.folder / "sprung"
+    for name in ("json.py", "bot.py", "argparse.py"):
+        write(leg, f"from pathlib import Path; Path({str(sprung)!r}).touch()", name)
+    for left in (run.folder / "m" / "result.json", leg / "match.log", leg / "match.tlog", leg / "match.messages"):
+        left.unlink()
+    again = run.paratus(*command).wait()
+    assert again.code == 0, again.err
+    assert json.loads(again.out)["players"] == json.loads(whole.out)["players"]
     assert not sprung.exists()
 
 

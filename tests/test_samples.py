@@ -123,8 +123,11 @@ def test_a_blueprint_is_verified(here: Call) -> None:
 
 
 def test_pairs_of_a_local_best_response_go_on(here: Call, tmp_path: Path) -> None:
-    shutil.copy(SAMPLES / "pairs.jsonl", tmp_path)
+    """From the middle of a line, as a killed writer leaves it."""
+    whole = (SAMPLES / "pairs.jsonl").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    assert len(lines) == 6
+    (tmp_path / "pairs.jsonl").write_bytes(b"".join(lines[:4]) + lines[4][:20])
     command = ("lbr", "blueprint", "--setting", "fc", "--hands", "5", "--out", "pairs.jsonl", "--json")
-    before = (tmp_path / "pairs.jsonl").read_bytes()
     assert json.loads(done(here(*command)))["hands"] == 10
-    assert (tmp_path / "pairs.jsonl").read_bytes() == before
+    assert (tmp_path / "pairs.jsonl").read_bytes() == whole

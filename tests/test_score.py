@@ -22,9 +22,9 @@ from dealer_tools.formats.records import PlayedHand
 from dealer_tools.results import Estimate
 from dealer_tools.scoring.estimators import ESTIMATORS, Scorer
 from dealer_tools.scoring.holdings import Holdings
+from dealer_tools.scoring.lots import LOT
 from dealer_tools.scoring.report import table
 from dealer_tools.scoring.results import make_result
-from dealer_tools.scoring.shares import LOT
 from dealer_tools.scoring.sources import read_hands
 from dealer_tools.scoring.values import Equity, Zero
 from protocol.cards import parse_cards

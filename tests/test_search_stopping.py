@@ -8,7 +8,7 @@ from clocks import Clock
 from strategies import strategy
 from strategies.search import stopping
 from strategies.search.settings import Effort
-from strategies.search.stopping import Forecast, Limit
+from strategies.search.stopping import Forecast, Limit, RateForecast
 from strategies.strategy import Budget
 
 EFFORT = Effort(iterations=100, share=0.5)
@@ -72,3 +72,20 @@ def test_whether_a_solve_is_worth_it(
 def test_no_more_iterations_are_useful_than_are_wanted(clock: Clock) -> None:
     limit = Limit.of(Effort(iterations=3, share=0.5), Budget(1010.0, 4.0), reserve_s=0.0)
     assert limit.until_s(0.2, 0.1, 24, patient=False) is not None
+
+
+def test_one_standstill_halves_a_rate_at_most() -> None:
+    """A tree that was built while the process stood still is no reason to build none any more."""
+    rate = RateForecast(1 / 4000)
+    for _ in range(10):
+        rate.learn(0.025, 500)  # 20,000 nodes a second
+    assert rate.possible(1.0) == pytest.approx(20_000, rel=0.01)
+    rate.learn(30.0, 500)
+    assert rate.possible(1.0) > 9_900
+    mean = Forecast(1 / 20_000)
+    mean.learn(30.0, 500)
+    assert mean.possible(1.0) < 50
+    rate.another().doubt()
+    assert rate.possible(1.0) < 10_100
+    rate.doubt()
+    assert rate.possible(1.0) > 19_800

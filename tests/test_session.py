@@ -532,7 +532,8 @@ def test_a_hand_is_in_the_file_before_anything_else_is_decided(tmp_path: Path, o
     assert rows(path, "hand") == list(range(HANDS))
 
 
-def test_a_thinkers_decision_is_in_the_file_before_it_is_sent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("on_loop", [True, False], ids=["on the loop", "in a thread"])
+def test_a_thinkers_decision_is_in_the_file_before_it_is_sent(tmp_path: Path, on_loop: bool) -> None:
     path = tmp_path / "match.sqlite"
     table = MemoryTable()
     write, checked = table.write, []
@@ -542,7 +543,8 @@ def test_a_thinkers_decision_is_in_the_file_before_it_is_sent(tmp_path: Path) ->
         write(data)
 
     table.write = checking_write  # type: ignore[method-assign]
-    play(Made(lambda spot, budget: only(CALL), on_loop=False), table, open_store(tmp_path))
+    made = Made(lambda spot, budget: only(CALL), on_loop=on_loop)
+    play(agent_of(made, GAME, on_loop=on_loop, repeatable=False), table, open_store(tmp_path))
     table.check_over()
     assert len(checked) == 1 + len(table.our_actions())
     assert all(checked)

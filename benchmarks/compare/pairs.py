@@ -69,6 +69,8 @@ class PairsFile:
         text = path.read_bytes() if path.exists() else b""
         whole = text[: text.rfind(b"\n") + 1]
         try:
+            if not whole and not json.dumps(compared).encode().startswith(text):
+                raise ValueError("not even the beginning of a first line of ours")
             lines = [json.loads(line) for line in whole.splitlines()]
             pairs = [TimedPair(**{**line, **{side: Timings(**line[side]) for side in SIDES}}) for line in lines[1:]]
         except (ValueError, TypeError, KeyError):

@@ -51,7 +51,6 @@ class ByStrength:
     """Plays before the turn: opens and defends ranges, then bets what is strong or weak and calls what is good."""
 
     name = "by-strength"
-    inline = True
 
     def identity(self) -> dict[str, str]:
         return {"kind": self.name}

@@ -102,7 +102,7 @@ def _look_up(blueprint: Blueprint, state: State, board: tuple[Card, ...], tables
     if board or blueprint.header.card_kind == "exact":
         from machine.progress import ShareBar
 
-        with ShareBar("tables of buckets") as bar:
+        with ShareBar("tables of buckets", "paratus blueprint export") as bar:
             cards = blueprint.cards(
                 tables or tables_folder(), lambda task, share, left_s: bar.show(share), rivers=False
             )

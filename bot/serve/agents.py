@@ -90,7 +90,11 @@ class OpenAgents:
         if not spec.on_loop:
             return Opened(name, spec, game, settings, None, agents.late(name, game, settings))
         agent = agents.open(name, game, settings)
-        took_s = usual_time(agent.strategy, game)
+        try:
+            took_s = usual_time(agent.strategy, game)
+        except Exception as error:  # of code of the user's: its matches fall back, decision by decision
+            _log.warning("agent %s: %s", name, agent.failure(error))
+            return Opened(name, spec, game, settings, None, None)
         if took_s < QUICK_S:
             return Opened(name, spec, game, settings, agent, None)
         _log.warning("agent %s takes %.1f ms a decision: it plays in the workers", name, 1e3 * took_s)

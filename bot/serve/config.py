@@ -187,10 +187,10 @@ def load_serve_config(path: Path | None) -> ServeConfig:
 
 def parse_match(data: dict[str, Any]) -> MatchSection:
     """A match as a control request gives it."""
+    agent = data.get("agent", DEFAULT_AGENT)
+    if isinstance(agent, str) and agent not in AGENTS:  # a request is no reason to load code, or to look for it
+        raise ConfigError(f"agent = {quote(agent)}: expected one of {', '.join(AGENTS)}")
     try:
-        section = MatchSection.model_validate_json(json.dumps(data))
+        return MatchSection.model_validate_json(json.dumps(data))
     except ValidationError as error:
         raise ConfigError(problem_words(error, MatchSection)) from None
-    if section.agent not in AGENTS:  # a request is no reason to load code
-        raise ConfigError(f"agent = {quote(section.agent)}: expected one of {', '.join(AGENTS)}")
-    return section

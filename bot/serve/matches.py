@@ -214,7 +214,7 @@ class ServedMatch(Observer):
 
     async def _agent(self, opened: Opened) -> Agent:
         if opened.here is not None:
-            return opened.here
+            return opened.here.for_another_match()
         pool = self._shared.pool
         return opened.away(Distant(opened.spec.name, self.key, pool, await pool.seat(self.key, opened.seat())))
 

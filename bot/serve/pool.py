@@ -3,7 +3,7 @@
 A `WorkerPlace` is where one worker works: its process, the matches that sit there, the line of decisions that wait
 (`bot.serve.turns` has the rules). A match keeps its place for life. A worker that ends, or has not answered
 `hung_s` after the time that a decision had, is killed and another one starts at the same place; its decision fails at
-once, and whoever asked answers from what it has in reserve. The matches of the place are seated again, decisions that
+once, and whoever asked is answered by what stands in. The matches of the place are seated again, decisions that
 wait go on waiting within their bounds. A decision that nobody waits for any more (its match is over, or it is late) is
 stopped: the worker then answers soon, and is free.
 

@@ -14,7 +14,7 @@ time. So every worker has its own line of waiting decisions:
 4. **Thinking is bounded.** No decision takes more than `MOST_SHARES` times what a hand may take on average, or
    `MOST_S` if that is more, however far the dealer's limit is. (Searches mean to take one share or less.)
 5. **Waiting is bounded.** A decision that has waited as long as a hand may take on average, or that could not get
-   `LEAST_S` any more, leaves the line: it is answered at once from what the strategy has in reserve (the blueprint, or
+   `LEAST_S` any more, leaves the line: it is answered at once by what its spec names (the blueprint, or
    check or fold). Late is nobody.
 
 Waiting counts as thinking on the match's clock, so a server that is overloaded for long gives every match less: by rule

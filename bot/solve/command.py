@@ -189,7 +189,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _load(options: argparse.Namespace, most_bytes: int) -> int:
     """Everything about the question is checked as soon as the spot is known."""
-    with ShareBar(f"reading {options.load}") as bar:
+    with ShareBar(f"reading {options.load}", "paratus solve") as bar:
         header = read_header(options.load)
         spot = recorded_spot(header.spot)
         question = _question(options, spot)
@@ -233,7 +233,7 @@ def _finish(options: argparse.Namespace, solution: Solution, question: Question,
 
 
 def _save(path: Path, solution: Solution, bits: Bits) -> Solution:
-    with ShareBar(f"writing {path}") as bar:
+    with ShareBar(f"writing {path}", "paratus solve") as bar:
         kept = save_solution(path, solution, bits, bar.show)
     before, after = solution.exploitability.mbb, kept.exploitability.mbb
     size = bytes_text(path.stat().st_size)

@@ -3,7 +3,7 @@
 The folder is complete in itself:
 
     plan.toml, plan.json        what was asked for, as given and as understood: with the rules, hashes of strangers'
-                                programs, and the revision of the code that began
+                                programs and of users' code, and the revision of the code that began
     matches/NAME/               each match, as `paratus match` leaves it: logs, policies, result; score.html
     matches/NAME.out            what its runner said
     results.json, table.txt     the results; written last
@@ -41,7 +41,7 @@ from dealer_tools.scoring.report import page as match_page
 from dealer_tools.scoring.results import Result
 from dealer_tools.scoring.values import Values
 from machine.errors import ConfigError
-from machine.files import read_document, write_document
+from machine.files import is_leftover, read_document, write_document
 from machine.progress import HandsBar
 from machine.revision import code_revision
 from protocol.game import load_game
@@ -57,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", metavar="PLAN.toml", nargs="?", type=Path, help="see --example")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the experiment (default: experiments/NAME)")
     parser.add_argument("--json", action="store_true", help="print results.json instead of tables")
-    parser.add_argument("--allow-code", action="store_true", help="run agents of the plan that are FILE.py:CLASS")
+    parser.add_argument(
+        "--allow-code", action="store_true", help="run agents whose code is a user's: FILE.py:CLASS, or installed"
+    )
     parser.add_argument("--example", action="store_true", help="print a plan with every key explained, and exit")
 
 
@@ -78,7 +80,7 @@ def run_command(options: argparse.Namespace) -> int:
     try:
         _check_plan(plan, folder, options.plan)
         try:
-            play_all(plan, tasks, folder, lock)
+            play_all(plan, tasks, folder, lock, allow_code=options.allow_code)
         except KeyboardInterrupt:
             print("paratus experiment: stopped; the same command goes on", file=sys.stderr)
             raise
@@ -94,10 +96,10 @@ def _check_folder(folder: Path) -> None:
     """Make it, or refuse one that holds something else."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        names = {path.name for path in folder.iterdir()}
+        names = {path.name for path in folder.iterdir() if not is_leftover(path.name)}
     except OSError as error:
         raise ConfigError(f"--out {folder}: {error.strerror}: expected a folder that can be made") from None
-    if names - {LOCK, f"{PLAN}.tmp", "plan.toml", "plan.toml.tmp"} and PLAN not in names:
+    if names - {LOCK, "plan.toml"} and PLAN not in names:
         raise ConfigError(f"--out {folder}: holds files, but no experiment: expected a new or an empty folder")
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dealer_tools.plan import MatchPlan, Own, entrant
+from dealer_tools.plan import MatchPlan, PlayerSettings, entrant
 from machine.cores import available_cores
 from machine.errors import ConfigError, quote
 from machine.refusals import problem_line
@@ -61,13 +61,6 @@ class AgentSection(_Section):
     def ours(self) -> bool:
         """Whether its policies will be known."""
         return is_agent(self.agent)
-
-    @property
-    def needs_mib(self) -> int:
-        """Memory."""
-        if self.memory_mib or not self.ours:
-            return self.memory_mib or LITTLE_MIB
-        return find_agent(self.agent, allow_code=True).memory_mib
 
 
 class ExperimentPlan(_Section):
@@ -231,15 +224,24 @@ def _tasks(plan: ExperimentPlan, game: Game) -> Iterator[Task]:
                 pair,
                 match,
                 max(agent.cores for agent in agents),  # one of them waits while the other thinks
-                sum(agent.needs_mib for agent in agents) + LITTLE_MIB,
+                sum(map(_needed_mib, agents)) + LITTLE_MIB,
             )
 
 
-def _own(plan: ExperimentPlan, agent: AgentSection) -> Own:
+def _needed_mib(agent: AgentSection) -> int:
+    """Memory. Whether code may be loaded was asked when the plan was."""
+    if agent.memory_mib or not agent.ours:
+        return agent.memory_mib or LITTLE_MIB
+    return find_agent(agent.agent, allow_code=True).memory_mib
+
+
+def _own(plan: ExperimentPlan, agent: AgentSection) -> PlayerSettings:
     if not agent.ours:
-        return Own()
+        return PlayerSettings()
     sections: dict[str, Any] = agent.settings.model_dump(exclude_unset=True)
-    return Own(agent.think_s or plan.think_s, toml_text({name: values for name, values in sections.items() if values}))
+    return PlayerSettings(
+        agent.think_s or plan.think_s, toml_text({name: values for name, values in sections.items() if values})
+    )
 
 
 def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
@@ -271,5 +273,5 @@ def match_plan(document: dict[str, Any]) -> MatchPlan:
         document["seed"],
         document["duplicate"],
         Limits(*document["limits_ms"]),
-        tuple([Own(think_s, sections) for think_s, sections in document["own"]]),
+        tuple([PlayerSettings(think_s, sections) for think_s, sections in document["own"]]),
     )

@@ -32,7 +32,7 @@ from machine.cores import core_numbers
 _POLL_S: Final = 0.1
 
 
-def play_all(plan: ExperimentPlan, tasks: Sequence[Task], folder: Path, lock: int) -> None:
+def play_all(plan: ExperimentPlan, tasks: Sequence[Task], folder: Path, lock: int, *, allow_code: bool = False) -> None:
     """Until every match has its result."""
     matches = {task.name: MatchProgress(task, folder / MATCHES / task.name) for task in tasks}
     waiting = deque(task for task in tasks if not (folder / MATCHES / task.name / "result.json").exists())
@@ -45,7 +45,7 @@ def play_all(plan: ExperimentPlan, tasks: Sequence[Task], folder: Path, lock: in
         while waiting or running:
             while waiting and (cores := _cores_for(plan, waiting[0], running)):
                 task = waiting.popleft()
-                running[task.name] = _Running(task, cores, _start(children, folder, task, cores))
+                running[task.name] = _Running(task, cores, _start(children, folder, task, cores, allow_code=allow_code))
             board.show(running)
             time.sleep(_POLL_S)
             for name, each in [*running.items()]:
@@ -81,11 +81,13 @@ def _cores_for(plan: ExperimentPlan, task: Task, running: dict[str, _Running]) -
     return free[: task.cores] if len(free) >= task.cores else []
 
 
-def _start(children: Children, folder: Path, task: Task, cores: Sequence[int]) -> subprocess.Popen[bytes]:
+def _start(
+    children: Children, folder: Path, task: Task, cores: Sequence[int], *, allow_code: bool
+) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dealer_tools.experiment.worker", str(folder), task.name]
     said = _said(folder, task.name)
-    # Whether code may be run was asked when the plan was loaded: what is run here is that plan.
-    return children.start(task.name, [*command, ",".join(map(str, cores)), ALLOW_CODE], stdout=said, stderr=said)
+    allowed = [ALLOW_CODE] if allow_code else []
+    return children.start(task.name, [*command, ",".join(map(str, cores)), *allowed], stdout=said, stderr=said)
 
 
 def _said(folder: Path, name: str) -> Path:

@@ -7,13 +7,13 @@ Damage that makes the whole file worthless (a result that its hands do not add u
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from dealer_tools.formats.records import PlayedHand, RefusedHand
 from machine.errors import ParatusError
+from machine.files import write_whole
 
 _SHOWN_GAPS: Final = 5
 _DAMAGED_CHARACTER: Final = "\ufffd"
@@ -49,14 +49,9 @@ def damaged(text: str) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Whole or not at all: to a temporary name, then renamed."""
-    temporary = path.with_name(path.name + ".tmp")
+    """Whole or not at all."""
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_whole(path, text)
     except OSError as error:
         raise FormatError(f"{path}: {error.strerror}: cannot be written") from None
 

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from dealer_tools.agents import add_agent_options, agent_for, agent_settings, agents_help, load_two_player_game
 from dealer_tools.deal import number_between
+from dealer_tools.lbr.lots import LEAST_PAIRS, LbrJob, pairs_of, players_on
 from dealer_tools.lbr.records import LbrPlan, Pair
 from dealer_tools.lbr.settings import Setting
-from dealer_tools.lbr.shares import LEAST_PAIRS, LbrJob, pairs_of, players_on
 from dealer_tools.results import Estimate
 from machine.cores import available_cores
 from machine.errors import ConfigError

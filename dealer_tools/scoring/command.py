@@ -12,10 +12,10 @@ from dealer_tools.formats.reading import write_text
 from dealer_tools.scoring.estimators import ESTIMATORS, available
 from dealer_tools.scoring.holdings import Holdings, ScoreError
 from dealer_tools.scoring.learned import fit, fit_document, fit_table, write_learned
+from dealer_tools.scoring.lots import LEAST_HANDS, ScoreJob, score_on
 from dealer_tools.scoring.picture import totals_svg
 from dealer_tools.scoring.report import document, page, table
 from dealer_tools.scoring.results import RAW, make_result
-from dealer_tools.scoring.shares import LEAST_HANDS, ScoreJob, score_on
 from dealer_tools.scoring.sources import first_hands, read_hands
 from dealer_tools.scoring.values import Equity
 from dealer_tools.scoring.valuing import VALUES, choose_values

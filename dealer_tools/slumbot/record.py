@@ -21,7 +21,7 @@ from dealer_tools.formats.slumbot import CLIENT, begun_line, broken_line, hand_l
 from dealer_tools.scoring.sources import SESSION
 from dealer_tools.slumbot.replies import Seen
 from machine.errors import ConfigError, quote
-from machine.files import read_document, write_document
+from machine.files import is_leftover, read_document, write_document
 from protocol.state import Action
 from protocol.wire import MatchState, view
 from strategies.policy import Policy
@@ -99,10 +99,10 @@ class SlumbotRecord:
 def _check_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        names = {path.name for path in folder.iterdir()}
+        names = {path.name for path in folder.iterdir() if not is_leftover(path.name)}
     except OSError as error:
         raise ConfigError(f"--out {folder}: {error.strerror}: expected a folder that can be made") from None
-    if _PLAN not in names and names - {LOCK, f"{_PLAN}.tmp"}:
+    if _PLAN not in names and names - {LOCK}:
         raise ConfigError(f"--out {folder}: holds files, but no session: expected a new or an empty folder")
 
 

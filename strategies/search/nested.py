@@ -48,7 +48,7 @@ from strategies.search.memory import EarlierSolve
 from strategies.search.online import OnlineSearch
 from strategies.search.ranges import modelled, narrowed, our_range, replayed, street_start
 from strategies.search.settings import NestedSettings
-from strategies.search.stopping import Forecast, Limit
+from strategies.search.stopping import Forecast, Limit, RateForecast
 from strategies.search.subgames import MOST_NODES, PLAY, SolvedSubgame, SubgameQuestion
 from strategies.strategy import Budget, KeepsHands, Spot, Strategy
 
@@ -96,7 +96,7 @@ class NestedSearch(OnlineSearch[NestedSettings, _Known]):
 
     def __init__(self, game: Game, settings: NestedSettings, base: Strategy) -> None:
         super().__init__(game, settings, base)
-        self._iterating, self._building = Forecast(_PAIR_S), Forecast(_NODE_S)
+        self._iterating, self._building = Forecast(_PAIR_S), RateForecast(_NODE_S)
         warm_up(PLAY.bits)
 
     def another(self) -> NestedSearch:
@@ -281,6 +281,8 @@ class NestedSearch(OnlineSearch[NestedSettings, _Known]):
         except ForestError:
             if most == MOST_NODES:
                 raise
+            if patient:
+                self._building.doubt()
             return None
         self._building.learn(time.monotonic() - begun, sum(len(forest.nodes) for forest in subgame.forests))
         return subgame

@@ -53,6 +53,23 @@ class Forecast:
         self.unit_s *= _DOUBT
 
 
+class RateForecast(Forecast):
+    """Of work that is done piece by piece: what is averaged is how much a second is enough for.
+
+    So one measurement while the process stood still halves the forecast at most, where the mean of times would follow
+    it.
+    """
+
+    def another(self) -> RateForecast:
+        """One that learns for itself from here on."""
+        return RateForecast(self.unit_s)
+
+    def learn(self, took_s: float, work: float = 1.0) -> None:
+        """So much work has taken that long."""
+        if took_s > 0:
+            self.unit_s = 1 / ((1 - _NEW) / self.unit_s + _NEW * work / took_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
     """When a solve stops, whatever comes first; on the scale of `time.monotonic`."""

@@ -48,7 +48,7 @@ class Play(NamedTuple):
     row: I32  # [edge] of its street's strategy
     kind: I32  # [edge] what is done: 0 fold, 1 call, 2 raise
     factors: F32  # [continuation][kind][16] by what its probability is multiplied, in each lane
-    count: int  # continuations
+    count: int  # type: ignore[assignment]  # continuations; it hides what tuples have of that name
 
 
 class RolloutFrames(NamedTuple):
