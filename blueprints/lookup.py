@@ -112,6 +112,7 @@ class Lookup:
             )
         self.blueprint, self.cards = blueprint, cards
         self._game, self._tree = blueprint.game, blueprint.tree
+        self._hands = hands_of(self._game)
         self._boards: OrderedDict[tuple[Card, ...], tuple[NDArray[np.intp], NDArray[np.bool_]]] = OrderedDict()
         self._raisers = _last_raisers(self._tree)
         places = [(street, player) for street in range(self._game.num_rounds) for player in range(2)]
@@ -250,8 +251,7 @@ class Lookup:
         """The buckets of all hands, and which hands meet the board."""
         known = self._boards.get(board)
         if known is None:
-            dead = ~hands_of(self._game).live(board)
-            known = self._boards[board] = self.cards.buckets(board).astype(np.intp), dead
+            known = self._boards[board] = self.cards.buckets(board).astype(np.intp), self._hands.meeting(board)
             if len(self._boards) > _BOARDS:
                 self._boards.popitem(last=False)
         return known

@@ -86,6 +86,15 @@ class DeckHands(Sequence[Hand]):
         """[hand] whether it holds none of the dead cards, such as those of a board; read-only."""
         return _live(self, tuple(dead))
 
+    def meeting(self, dead: Iterable[int]) -> NDArray[np.bool_]:
+        """[hand] whether it holds one of the dead cards; made anew, for whoever keeps it in a way of his own."""
+        import numpy as np
+
+        meeting = np.zeros(len(self), np.bool_)
+        for card in dead:
+            meeting |= self.holding[card]
+        return meeting
+
     @cached_property
     def cards(self) -> NDArray[np.uint8]:
         """[hand, hole card] ascending in each hand; read-only."""
@@ -120,7 +129,7 @@ class DeckHands(Sequence[Hand]):
 def _live(hands: DeckHands, dead: tuple[int, ...]) -> NDArray[np.bool_]:
     import numpy as np
 
-    return _frozen(np.logical_not(hands.holding[list(dead)].any(axis=0)))
+    return _frozen(np.logical_not(hands.meeting(dead)))
 
 
 @cache

@@ -20,8 +20,7 @@ from typing import Final
 from protocol.errors import IllegalAction
 from protocol.game import Game, game_text
 from strategies.draws import Draws
-from strategies.players.baselines import check_or_fold
-from strategies.policy import FALLBACK, Policy, check_policy
+from strategies.policy import FALLBACK, Policy, check_or_fold, check_policy
 from strategies.settings import StrategySettings
 from strategies.strategy import Budget, KeepsHands, Spot, Strategy
 

@@ -26,7 +26,7 @@ from machine.errors import ParatusError, quote
 from protocol.cards import NUM_CARDS, Card
 from protocol.game import MAX_HOLE_CARDS
 from protocol.hands import hands_of
-from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, check
+from protocol.state import CALL, FOLD, Action, Call, Fold, Raise, State, can_fold, check
 from strategies.draws import Draws
 
 SCALE: Final = 65_535
@@ -197,6 +197,11 @@ def round_columns(probabilities: npt.NDArray[np.floating]) -> Weights:
 def alike(support: tuple[Entry, ...], shares: tuple[float, ...], origin: Origin) -> Policy:
     """The policy that plays every hand alike."""
     return Policy(support, round_columns(np.array(shares, dtype=np.float64)[:, None]), origin)
+
+
+def check_or_fold(state: State, reason: str) -> Policy:
+    """The answer when nothing better is to be had."""
+    return alike((FOLD,) if can_fold(state) else (CALL,), (1.0,), Origin(FALLBACK, reason))
 
 
 # The stored form: the support as text, the weights compressed.

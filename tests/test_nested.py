@@ -43,8 +43,7 @@ from solver.menu import menu_text, parse_menu
 from solver.subgame import ROOT, Storage, Subgame
 from solver.subgame_solver import Solver
 from strategies.draws import Draws
-from strategies.players.baselines import check_or_fold
-from strategies.policy import FALLBACK, SCALE, Origin, Policy, alike, check_policy, round_columns
+from strategies.policy import FALLBACK, SCALE, Origin, Policy, alike, check_or_fold, check_policy, round_columns
 from strategies.registry import make_strategy
 from strategies.search import nested
 from strategies.search.nested import NestedSearch

@@ -32,12 +32,12 @@ from protocol.hands import hands_of
 from protocol.state import CALL, FOLD, Action, Deal, Raise, State, action_text, apply, can_fold, raise_bounds, start
 from protocol.wire import MatchState, read_betting, view
 from strategies.draws import Draws
-from strategies.players.baselines import check_or_fold
 from strategies.policy import (
     SCALE,
     Origin,
     Policy,
     RaiseBetween,
+    check_or_fold,
     check_policy,
     parse_support,
 )

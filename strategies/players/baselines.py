@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from protocol.state import CALL, FOLD, Raise, State, can_fold, raise_bounds
 from strategies.draws import Draws
-from strategies.policy import FALLBACK, Entry, Origin, Policy, RaiseBetween, alike
+from strategies.policy import Entry, Origin, Policy, RaiseBetween, alike
 from strategies.strategy import Budget, Spot
 
 
@@ -84,8 +84,3 @@ class Random(Baseline):
         if bounds:
             entries.append(RaiseBetween(*bounds) if bounds.low < bounds.high else Raise(bounds.low))
         return tuple(entries)
-
-
-def check_or_fold(state: State, reason: str) -> Policy:
-    """The answer when nothing better is to be had."""
-    return alike((FOLD,) if can_fold(state) else (CALL,), (1.0,), Origin(FALLBACK, reason))

@@ -23,9 +23,8 @@ from protocol.errors import BlueprintError
 from protocol.game import Game
 from protocol.state import Action, start
 from strategies.draws import Draws
-from strategies.players.baselines import check_or_fold
 from strategies.players.off_tree import off_tree_details
-from strategies.policy import SCALE, Origin, Policy
+from strategies.policy import SCALE, Origin, Policy, check_or_fold
 from strategies.requirements import open_blueprint
 from strategies.settings import LookupSettings
 from strategies.strategy import Budget, Spot

@@ -21,8 +21,7 @@ from typing import Generic, Self, TypeVar
 
 from protocol.game import Game
 from strategies.draws import Draws
-from strategies.players.baselines import check_or_fold
-from strategies.policy import Policy
+from strategies.policy import Policy, check_or_fold
 from strategies.requirements import check_searchable
 from strategies.search.memory import Known, Memory
 from strategies.search.settings import SearchSettings
