@@ -251,8 +251,10 @@ def test_what_is_refused_before_anything_runs(tmp_path: Path, refused: Callable[
     assert refused(old, new).endswith("no benchmarks/score.py: expected it, to measure score")
     assert "--pairs 1: expected 2 to" in refused(old, new, "--pairs", 1, "--parts", "solver")
     other = tmp_path / "other.jsonl"
-    other.write_text("pairs\n", "utf-8")
-    assert "expected the pairs of a comparison" in refused(old, new, "--parts", "solver", "--out", other)
+    for text in ("pairs\n", "somebody's notes, without an end of line"):
+        other.write_text(text, "utf-8")
+        assert "expected the pairs of a comparison" in refused(old, new, "--parts", "solver", "--out", other)
+        assert other.read_text("utf-8") == text
     other.write_text('{"old": "another"}\n', "utf-8")
     assert "of another comparison (old, new," in refused(old, new, "--parts", "solver", "--out", other)
     assert not (tmp_path / "calls").exists()
