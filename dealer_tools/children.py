@@ -15,10 +15,11 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dealer_tools.results import MatchError
 from machine.errors import ConfigError
@@ -27,6 +28,7 @@ _PR_SET_PDEATHSIG: Final = 1
 _GRACE_S: Final = 3.0
 _POLL_S: Final = 0.05
 LOCK: Final = ".lock"
+_MAIN: Final = threading.main_thread()
 
 
 def lock_folder(folder: Path, patience_s: float = 0.0) -> int:
@@ -58,12 +60,24 @@ class Children:
         self._lock = lock
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._strangers: set[str] = set()
+        self._interrupted = self._starting = False
+        self._handler: Any = None
 
     def __enter__(self) -> Children:
+        """Ctrl-C waits while a process is started: what is raised in a fork is lost in it."""
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler and threading.current_thread() is _MAIN:
+            self._handler = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
     def __exit__(self, *error: object) -> None:
         self.end()
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+
+    def _interrupt(self, number: int, frame: object) -> None:
+        self._interrupted = True
+        if not self._starting:
+            raise KeyboardInterrupt
 
     def start(
         self,
@@ -82,6 +96,7 @@ class Children:
         with contextlib.ExitStack() as opened:
             err = opened.enter_context(stderr.open("ab"))
             out = stdout if isinstance(stdout, int) else opened.enter_context(stdout.open("ab"))
+            self._starting = True
             try:
                 process = subprocess.Popen(
                     command,
@@ -96,9 +111,13 @@ class Children:
                 )
             except OSError as error:
                 raise ConfigError(f"{name}: cannot start {command[0]}: {error.strerror}") from None
+            finally:
+                self._starting = False
         self._running[name] = process
         if not trusted:
             self._strangers.add(name)
+        if self._interrupted:
+            raise KeyboardInterrupt
         return process
 
     def exit_codes(self) -> dict[str, int | None]:
