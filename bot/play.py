@@ -23,7 +23,7 @@ from protocol.game import DEFAULT_GAME, load_game
 from protocol.stream import connect, run
 from strategies.agents import Agent
 from strategies.identity import DrawKey, stored_identity
-from strategies.registry import AGENTS, open_agent
+from strategies.registry import AGENTS, agents_help, open_agent
 from strategies.settings import think_seconds
 from strategies.store import MatchStore, StoreError
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("host", metavar="HOST", nargs="?", help="the dealer's address")
     parser.add_argument("port", metavar="PORT", nargs="?", type=int, help="the port of this seat")
-    parser.add_argument("--agent", metavar="NAME", help=f"who plays: {', '.join(AGENTS)}, or FILE.py:CLASS")
+    parser.add_argument("--agent", metavar="NAME", help=f"who plays: {agents_help()}")
     parser.add_argument("--game", metavar="GAME", help=f"a .game file or shipped definition (default {DEFAULT_GAME})")
     parser.add_argument("--config", metavar="FILE", type=Path, help="settings; see --print-config")
     parser.add_argument("--seed", metavar="S", type=int, help="seed of every random draw")

@@ -17,7 +17,7 @@ from machine.refusals import problem_words
 from machine.toml import read_toml
 from protocol.game import Game, load_game
 from strategies.agents import Agent
-from strategies.registry import AGENTS, find_agent, open_agent
+from strategies.registry import find_agent, open_agent
 from strategies.settings import StrategySettings
 
 _ELSEWHERE: Final = ("bot", "store", "clock", "wait", "slumbot")
@@ -67,11 +67,6 @@ def agent_for(name: str, game: Game, options: argparse.Namespace) -> Agent:
     """The agent as the options say; refuses a name that is none before anything is loaded."""
     find_agent(name, allow_code=True)
     return open_agent(name, game, agent_settings(options), allow_code=True)
-
-
-def agents_help(more: str = "") -> str:
-    """What may stand where an agent is asked for."""
-    return f"{', '.join(AGENTS)}, or FILE.py:CLASS{more}"
 
 
 def _with_iterations(settings: StrategySettings, iterations: int) -> StrategySettings:

@@ -24,7 +24,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from dealer_tools.agents import agents_help
 from dealer_tools.children import Children, lock_folder, read_line
 from dealer_tools.deal import number_between
 from dealer_tools.plan import MatchPlan, PlayerSettings, check_folder, check_plan, entrant, name_agents
@@ -38,7 +37,7 @@ from machine.revision import git_revision
 from protocol.game import game_text, load_game
 from protocol.log import MAX_HANDS, MAX_SEED, Limits
 from strategies.players.off_tree import count_off_tree
-from strategies.registry import check_agent, is_agent
+from strategies.registry import agents_help, check_agent, is_agent
 from strategies.store import StoreReader
 
 _NAME: Final = "match"

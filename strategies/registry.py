@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from machine.errors import ConfigError, quote
 from protocol.game import Game
@@ -16,6 +16,9 @@ from strategies.own_code import is_code, is_installed, load_agent
 from strategies.players.baselines import AllIn, AlwaysCall, AlwaysFold, AlwaysRaise, Baseline, Random
 from strategies.settings import StrategySettings
 from strategies.strategy import Strategy
+
+if TYPE_CHECKING:
+    from strategies.players.blueprint import BlueprintLookup
 
 DEFAULT_AGENT: Final = "paratus"
 
@@ -46,21 +49,24 @@ def _nested(game: Game, settings: StrategySettings, others: Others) -> Strategy:
 
 
 def _limited(game: Game, settings: StrategySettings, others: Others) -> Strategy:
-    from strategies.players.blueprint import BlueprintLookup
     from strategies.search.depth_limited import LimitedSearch
 
-    base = others("blueprint")
-    assert isinstance(base, BlueprintLookup)
-    return LimitedSearch(game, settings.limited, base)
+    return LimitedSearch(game, settings.limited, _lookup(others))
 
 
 def _paratus(game: Game, settings: StrategySettings, others: Others) -> Strategy:
-    from strategies.players.blueprint import BlueprintLookup
     from strategies.players.router import Router
+
+    return Router(game, settings, _lookup(others))
+
+
+def _lookup(others: Others) -> BlueprintLookup:
+    """What agent `blueprint` decides by, shared by those that stand on it."""
+    from strategies.players.blueprint import BlueprintLookup
 
     base = others("blueprint")
     assert isinstance(base, BlueprintLookup)
-    return Router(game, settings, base)
+    return base
 
 
 # What they require, and what answers when they are late
@@ -175,6 +181,11 @@ def find_agent(name: str, *, allow_code: bool = False) -> AgentSpec:
     if spec is None:
         raise ConfigError(f"agent {quote(name)} is not known: expected one of {', '.join(AGENTS)}")
     return spec
+
+
+def agents_help(more: str = "") -> str:
+    """What may stand where an agent is asked for."""
+    return f"{', '.join(AGENTS)}, or FILE.py:CLASS{more}"
 
 
 def is_agent(name: str) -> bool:

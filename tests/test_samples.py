@@ -18,6 +18,19 @@ from bot.serve.config import ServeConfig, load_serve_config
 SAMPLES = Path(__file__).parent / "samples"
 MATCH = SAMPLES / "experiment" / "matches" / "01-searcher-stranger-1"
 Call = Callable[..., Ended]
+LEDUC_MATCH = (
+    "match",
+    "leduc",
+    "random",
+    "always-call",
+    "--hands",
+    "20",
+    "--seed",
+    "3",
+    "--duplicate",
+    "--out",
+    "match",
+)
 
 
 def done(ended: Ended) -> str:
@@ -49,20 +62,7 @@ def test_a_hand_is_replayed(here: Call) -> None:
 
 def test_a_match_that_is_over_is_shown_again(here: Call, tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "match", tmp_path / "match")
-    command = (
-        "match",
-        "leduc",
-        "random",
-        "always-call",
-        "--hands",
-        "20",
-        "--seed",
-        "3",
-        "--duplicate",
-        "--out",
-        "match",
-    )
-    shown = json.loads(done(here(*command, "--json")))
+    shown = json.loads(done(here(*LEDUC_MATCH, "--json")))
     assert shown == json.loads((SAMPLES / "match" / "result.json").read_text("utf-8"))
 
 
@@ -70,20 +70,7 @@ def test_a_match_without_its_result_is_read_to_the_same(here: Call, tmp_path: Pa
     shutil.copytree(SAMPLES / "match", tmp_path / "match")
     known = json.loads((tmp_path / "match" / "result.json").read_text("utf-8"))
     (tmp_path / "match" / "result.json").unlink()
-    command = (
-        "match",
-        "leduc",
-        "random",
-        "always-call",
-        "--hands",
-        "20",
-        "--seed",
-        "3",
-        "--duplicate",
-        "--out",
-        "match",
-    )
-    assert json.loads(done(here(*command, "--json")))["players"] == known["players"]
+    assert json.loads(done(here(*LEDUC_MATCH, "--json")))["players"] == known["players"]
 
 
 def test_an_experiment_that_is_over_is_shown_again(here: Call, tmp_path: Path) -> None:

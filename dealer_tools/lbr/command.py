@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from dealer_tools.agents import add_agent_options, agent_for, agent_settings, agents_help, load_two_player_game
+from dealer_tools.agents import add_agent_options, agent_for, agent_settings, load_two_player_game
 from dealer_tools.deal import number_between
 from dealer_tools.lbr.lots import LEAST_PAIRS, LbrJob, pairs_of, players_on
 from dealer_tools.lbr.records import LbrPlan, Pair
@@ -33,6 +33,7 @@ from protocol.game import DEFAULT_GAME
 from protocol.log import MAX_HANDS, MAX_SEED
 from strategies.agents import Agent
 from strategies.own_code import absolute_code
+from strategies.registry import agents_help
 from strategies.settings import think_seconds
 
 MEANING: Final = (

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Final
 
-from dealer_tools.agents import agents_help
 from dealer_tools.deal import number_between
 from dealer_tools.play.luck import Worth
 from dealer_tools.play.record import SittingRecord
@@ -21,7 +20,7 @@ from protocol.game import DEFAULT_GAME, Game, load_game
 from protocol.log import MAX_HANDS, MAX_SEED
 from strategies.chair import Chair
 from strategies.identity import DrawKey
-from strategies.registry import AGENTS, DEFAULT_AGENT, check_agent, is_agent, open_agent
+from strategies.registry import AGENTS, DEFAULT_AGENT, agents_help, check_agent, is_agent, open_agent
 from strategies.settings import think_seconds
 
 _THINK: Final = "2s"

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from dealer_tools.agents import add_agent_options, agent_settings, agents_help
+from dealer_tools.agents import add_agent_options, agent_settings
 from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import CLIENT, read_session, slumbot_game
 from dealer_tools.scoring.sources import SESSION
@@ -28,7 +28,7 @@ from protocol.log import MAX_HANDS
 from protocol.stream import run
 from strategies.agents import Agent
 from strategies.identity import DrawKey, stored_identity
-from strategies.registry import DEFAULT_AGENT, open_agent
+from strategies.registry import DEFAULT_AGENT, agents_help, open_agent
 from strategies.settings import think_seconds
 
 GAVE_UP: Final = 3

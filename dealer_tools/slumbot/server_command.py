@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from dealer_tools.agents import add_agent_options, agent_settings, agents_help
+from dealer_tools.agents import add_agent_options, agent_settings
 from dealer_tools.deal import number_between
 from dealer_tools.formats.slumbot import slumbot_game
 from dealer_tools.slumbot.emulator import Emulator
@@ -21,7 +21,7 @@ from dealer_tools.slumbot.server import SlumbotServer
 from dealer_tools.slumbot.settings import SlumbotSettings, read_password
 from machine.errors import ConfigError
 from protocol.log import MAX_SEED
-from strategies.registry import DEFAULT_AGENT, open_agent
+from strategies.registry import DEFAULT_AGENT, agents_help, open_agent
 from strategies.settings import think_seconds
 
 _MOST_DELAY_S: Final = 3600.0
